@@ -746,6 +746,7 @@ TABLE registration_orders
   later_order_code text
   locks_name boolean NOT NULL DEFAULT false
   contacts jsonb
+  allocation_token_sealed bytea
   CONSTRAINT registration_orders_check CHECK (((status = 'Processing'::text) = (phase IS NOT NULL)))
   CONSTRAINT registration_orders_check1 CHECK (((phase = 'verify'::text) = (verify_cause IS NOT NULL)))
   CONSTRAINT registration_orders_check2 CHECK (((status = ANY (ARRAY['Errors'::text, 'Finished'::text, 'FailedValidation'::text, 'Cancelled'::text])) = (ended_at IS NOT NULL)))
@@ -764,6 +765,7 @@ TABLE registration_orders
   CREATE INDEX registration_orders_name ON public.registration_orders USING btree (domain_name, id)
   CREATE INDEX registration_orders_step ON public.registration_orders USING btree (registry_id, next_step_at) WHERE (ended_at IS NULL)
   CREATE UNIQUE INDEX registration_orders_live_name ON public.registration_orders USING btree (domain_name) WHERE (status = ANY (ARRAY['NotProvisioned'::text, 'Processing'::text, 'Pending'::text]))
+  CREATE TRIGGER allocation_token_erased BEFORE INSERT OR UPDATE ON public.registration_orders FOR EACH ROW WHEN (((new.ended_at IS NOT NULL) AND (new.allocation_token_sealed IS NOT NULL))) EXECUTE FUNCTION erase_allocation_token()
   CREATE TRIGGER ended_order_copied AFTER INSERT ON public.registration_orders FOR EACH ROW WHEN ((new.ended_at IS NOT NULL)) EXECUTE FUNCTION ended_order_copied()
   CREATE TRIGGER live_row BEFORE INSERT OR UPDATE ON public.registration_orders FOR EACH ROW EXECUTE FUNCTION live_row()
   CREATE TRIGGER order_ended AFTER UPDATE ON public.registration_orders REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION registrations_ended()
@@ -1010,6 +1012,16 @@ BEGIN
   END IF;
   INSERT INTO order_counts (reseller_id, kind, status, row_count) VALUES (NEW.reseller_id, kind_, NEW.status, 1);
   RETURN NULL;
+END $function$
+
+
+CREATE OR REPLACE FUNCTION public.erase_allocation_token()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  NEW.allocation_token_sealed := NULL;
+  RETURN NEW;
 END $function$
 
 

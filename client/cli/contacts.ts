@@ -45,6 +45,7 @@ export function addContactsCommand(domains: Command, clock: Clock): void {
 Contacts that are not given stay as they are. A contact must be complete:
   {"first_name": "Ada", "last_name": "Byron", "email": "ada@mail.example", "phone": "+44.2079460001",
    "address": "Mews 7", "postal_code": "EC1A 1BB", "city": "London", "country_code": "GB"}
+Some registries ask for more: "extra_fields": [{"name": "tax_number", "value": "GB123456"}]
 
 Examples:
   deedhouse domains contacts example.com

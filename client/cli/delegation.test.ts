@@ -87,4 +87,10 @@ test("domains register sends what is ordered with the name, and --dry-run orders
   assert.equal(exitCode, 0);
   assert.deepEqual(JSON.parse(stdout), plan);
   assert.deepEqual(JSON.parse(service.seen[0]!.body), { ...plan, dry_run: true });
+  await runCli(service.url, ["domains", "register", "example.com", "--allocation-token", "t0ken", "--dry-run"]);
+  assert.deepEqual(JSON.parse(service.seen[1]!.body), {
+    domain_name: "example.com",
+    allocation_token: "t0ken",
+    dry_run: true,
+  });
 });

@@ -31,6 +31,7 @@ interface RegisterOptions extends ConnectionOptions, FollowOptions, ContactFiles
   years?: number;
   nameServer?: NameServer[];
   renew: boolean;
+  allocationToken?: string;
   dryRun?: boolean;
   idempotencyKey?: string;
   json?: boolean;
@@ -108,6 +109,7 @@ function addRegisterCommand(domains: Command, clock: Clock): void {
     .addOption(contactOption("tech"))
     .addOption(contactOption("billing"))
     .option("--no-renew", "let the name expire at the end of its term")
+    .option("--allocation-token <token>", "the token with which the registry allocates the name")
     .option("--dry-run", "make every check, show what would be ordered, and order nothing")
     .option(
       "--idempotency-key <key>",
@@ -187,12 +189,13 @@ function addRenewCommands(domains: Command, clock: Clock): void {
 
 async function registerDomain(domainName: string, options: RegisterOptions, clock: Clock): Promise<void> {
   const client = await openClient(options, clock);
-  const { idempotencyKey = newIdempotencyKey(), years, nameServer: nameServers, renew } = options;
+  const { idempotencyKey = newIdempotencyKey(), years, nameServer: nameServers, renew, allocationToken } = options;
   const wanted = {
     idempotencyKey,
     years,
     nameServers,
     willRenew: renew ? undefined : false,
+    allocationToken,
     contacts: await readContactFiles(options),
   };
   if (options.dryRun) {

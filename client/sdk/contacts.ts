@@ -20,6 +20,8 @@ export interface Contact {
   country_code: string;
   language_code?: string | undefined;
   enterprise_number?: string | undefined;
+  /** What only some registries ask for, such as a tax number. */
+  extra_fields?: { name: string; value: string }[] | undefined;
 }
 
 export type ContactRole = "registrant" | "admin" | "tech" | "billing";

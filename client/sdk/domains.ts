@@ -55,7 +55,7 @@ export interface DomainCalls {
 }
 
 function registrationCall(domainName: string, options: RegistrationOptions, isDryRun?: true): Call {
-  const { years, nameServers, contacts = {}, willRenew, idempotencyKey, signal } = options;
+  const { years, nameServers, contacts = {}, willRenew, allocationToken, idempotencyKey, signal } = options;
   const { registrant, ...others } = contacts;
   const body = {
     domain_name: domainName,
@@ -64,6 +64,7 @@ function registrationCall(domainName: string, options: RegistrationOptions, isDr
     registrant,
     contacts: Object.keys(others).length > 0 ? others : undefined,
     will_renew: willRenew,
+    allocation_token: allocationToken,
     dry_run: isDryRun,
   };
   return { method: "POST", path: "/domains/registrations", body, idempotencyKey, signal };

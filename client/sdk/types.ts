@@ -239,6 +239,8 @@ export interface RegistrationOptions extends CreateOptions {
   contacts?: Contacts | undefined;
   /** Default true. */
   willRenew?: boolean | undefined;
+  /** With which the registry allocates the name (RFC 8495). */
+  allocationToken?: string | undefined;
 }
 
 /** What a registration would do. */

@@ -33,6 +33,7 @@ import {
   objectNames,
   rgpUri,
   secDnsUri,
+  taxNumberUri,
 } from "./namespaces.ts";
 import type { CommandHandler } from "./registry.ts";
 
@@ -109,5 +110,6 @@ export const extensionUses: ReadonlyMap<string, readonly string[]> = new Map([
   [`${launchUri} create`, ["domain:create"]],
   [`${namestoreUri} namestoreExt`, [...commandNames, "domain:transfer"]],
   [`${contactExtUri} create`, ["contact:create"]],
+  [`${taxNumberUri} create`, ["contact:create"]],
   [`${issuedAuthInfoUri} info`, ["domain:info"]],
 ]);

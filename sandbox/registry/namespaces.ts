@@ -15,6 +15,8 @@ export const namestoreUri = "http://www.verisign-grs.com/epp/namestoreExt-1.1";
 export const contactExtUri = "http://www.eurid.eu/xml/epp/contact-ext-1.3";
 export const domainExtUri = "http://www.eurid.eu/xml/epp/domain-ext-2.4";
 export const issuedAuthInfoUri = "http://www.eurid.eu/xml/epp/authInfo-1.1";
+/** An invented one, with what only one registry knows of contacts. */
+export const taxNumberUri = "urn:example:taxNumber-1.0";
 
 /** The names of the objects of RFC 5731 to 5733 in the journal. */
 export const objectNames: Readonly<Record<string, string>> = {
@@ -36,6 +38,7 @@ export const extensionNames = {
   [contactExtUri]: "contact-ext",
   [domainExtUri]: "domain-ext",
   [issuedAuthInfoUri]: "authInfo",
+  [taxNumberUri]: "taxNumber",
 } as const satisfies Record<string, string>;
 
 export type ExtensionName = (typeof extensionNames)[keyof typeof extensionNames];

@@ -177,6 +177,8 @@ export interface Contact {
   upDate?: string | undefined;
   authInfo: string;
   disclose?: Disclosure | undefined;
+  /** With the extension taxNumber. */
+  taxNumber?: string | undefined;
   /** Its role, at a registry whose extension gives it one. */
   type?: string | undefined;
 }

@@ -9,7 +9,7 @@ import {
   xmlCleanupInputProvider,
   xmlRegisterInputProvider,
 } from "libxml2-wasm";
-import { contactExtUri, domainExtUri, issuedAuthInfoUri, namestoreUri } from "./namespaces.ts";
+import { contactExtUri, domainExtUri, issuedAuthInfoUri, namestoreUri, taxNumberUri } from "./namespaces.ts";
 
 const schemaFolder = join(import.meta.dirname, "../../schemas/epp");
 
@@ -20,6 +20,7 @@ const rootsOfFamilies: Readonly<Record<string, readonly string[]>> = {
   [contactExtUri]: ["create", "infData"],
   [domainExtUri]: ["infData"],
   [issuedAuthInfoUri]: ["info", "infData"],
+  [taxNumberUri]: ["create", "infData"],
 };
 
 /** Elements whose rejected value must not appear in a reason. */

@@ -6,6 +6,7 @@ import {
   checkBudgetMsOf,
   checkChannel,
   nameCheckOf,
+  tokenOfQuestion,
 } from "#domains/registry/availability.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import type { CheckPurpose } from "#registry/epp/pool/pool.ts";
@@ -23,31 +24,32 @@ export function answerChecks(sessions: RegistrySessions): () => void {
   return context.listener.on(checkChannel, (payload) => {
     for (const question of payload.split(",")) {
       // An api of an earlier version names no purpose.
-      const [id = "", registryId, name = "", purpose] = question.split(" ");
+      const [id = "", registryId, name = "", purpose, token] = question.split(" ");
       // A process repeats a question whose answer takes long; the first one is still being answered.
       if (registryId !== profile.id || inProgress.has(id)) continue;
       inProgress.add(id);
-      void answer(sessions, id, name, purpose === "bulk-check" ? purpose : "check").finally(() =>
-        inProgress.delete(id),
-      );
+      const asked = { id, name, purpose: purpose === "bulk-check" ? purpose : "check", token } as const;
+      void answer(sessions, asked).finally(() => inProgress.delete(id));
     }
   });
 }
 
 async function answer(
   { context, profile, pool }: RegistrySessions,
-  id: string,
-  name: string,
-  purpose: CheckPurpose,
+  { id, name, purpose, token }: { id: string; name: string; purpose: CheckPurpose; token: string | undefined },
 ): Promise<void> {
   if (!context.lease.isHeld()) return;
-  const answered = await pool
-    .checkDomain(name, { budgetMs: checkBudgetMsOf(context, purpose), purpose })
-    .then(nameCheckOf, (error: Error) => {
-      const why = { registry: profile.id, name, reason: error.message };
-      context.log.warn(why, "the registry did not say whether a name is free");
-      return { availability: "unknown" } as const;
-    });
+  const budgetMs = checkBudgetMsOf(context, purpose);
+  // Async, because a token of another master key does not open.
+  const check = async () => {
+    const allocationToken = token === undefined ? undefined : tokenOfQuestion(context, id, token);
+    return pool.checkDomain(name, { budgetMs, purpose, allocationToken });
+  };
+  const answered = await check().then(nameCheckOf, (error: Error) => {
+    const why = { registry: profile.id, name, reason: error.message };
+    context.log.warn(why, "the registry did not say whether a name is free");
+    return { availability: "unknown" } as const;
+  });
   // The next owner has newer facts, and got the question too.
   if (!context.lease.isHeld()) return;
   await context.database

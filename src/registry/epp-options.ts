@@ -1,11 +1,15 @@
 /** Makes the EPP client's options from a registry's profile. */
 import { Secret } from "#lib/secret.ts";
+import { contactFieldNamespaces } from "#registry/contact-fields.ts";
+import type { Dialect } from "#registry/epp/dialect.ts";
 import {
+  allocationTokenNamespace,
   changePollNamespace,
   contactNamespace,
   domainNamespace,
   feeNamespace,
   hostNamespace,
+  launchNamespace,
   loginSecNamespace,
   lowBalanceNamespace,
   rgpNamespace,
@@ -14,6 +18,7 @@ import {
 } from "#registry/epp/namespaces.ts";
 import type { ServiceRequirements } from "#registry/epp/services.ts";
 import { fixedExtensionsDialect, namespacesIn } from "#registry/fixed-extensions.ts";
+import { flavourOf } from "#registry/flavours/flavours.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
 /** The part of `EppPoolOptions` that the profile determines. The caller adds clock, randomness and log. */
@@ -27,7 +32,7 @@ export function eppOptionsOf(profile: RegistryProfile) {
     registrarId,
     password,
     services: servicesOf(profile),
-    dialect: fixedExtensionsDialect(profile.extensions),
+    dialect: dialectOf(profile),
     sessionsMax: profile.sessionsMax,
     sessionsMin: profile.sessionsMin,
     commandsPerSecond: profile.commandsPerSecond,
@@ -40,23 +45,40 @@ export function eppOptionsOf(profile: RegistryProfile) {
   };
 }
 
-const extensions = [loginSecNamespace, secDnsNamespace, rgpNamespace, feeNamespace, changePollNamespace];
+const extensions = [
+  loginSecNamespace,
+  secDnsNamespace,
+  rgpNamespace,
+  feeNamespace,
+  changePollNamespace,
+  allocationTokenNamespace,
+  launchNamespace,
+];
 /** Without these in the login, a registry may leave out what its messages are about. */
 const objectsOfMessages = [lowBalanceNamespace, rgpPollNamespace];
 /** The services that a profile may exclude. Without the other objects there is nothing to do. */
 export const dispensableServices = [hostNamespace, ...extensions, ...objectsOfMessages];
 
 /** We use no contacts at a thin registry and no hosts at one with host attributes, even if it offers these objects. */
-function servicesOf({
-  dataModel,
-  hostModel,
-  withoutServices,
-  extensions: fixed,
-}: RegistryProfile): ServiceRequirements {
+function servicesOf(profile: RegistryProfile): ServiceRequirements {
+  const { dataModel, hostModel, withoutServices, extensions: fixed, contactFields } = profile;
   const isUsed = (uri: string) => !withoutServices.includes(uri);
+  const ofContacts = dataModel === "thick" ? contactFieldNamespaces(contactFields) : [];
   return {
     requiredObjectURIs: [domainNamespace, ...(dataModel === "thick" ? [contactNamespace] : [])],
     optionalObjectURIs: [...(hostModel === "objects" ? [hostNamespace] : []), ...objectsOfMessages].filter(isUsed),
-    extensionURIs: [...new Set([...extensions, ...namespacesIn(fixed)])].filter(isUsed),
+    extensionURIs: [...new Set([...extensions, ...namespacesIn(fixed), ...ofContacts])].filter(isUsed),
+    newestOf: flavourOf(profile)?.extensions,
+  };
+}
+
+/** The family's own way comes first, so that fixed text ends each command. */
+function dialectOf(profile: RegistryProfile): Dialect {
+  const flavour = flavourOf(profile);
+  const fixed = fixedExtensionsDialect(profile.extensions);
+  return {
+    adapt(command, extensionURIs) {
+      return fixed.adapt(flavour?.adapt(command, extensionURIs) ?? command, extensionURIs);
+    },
   };
 }

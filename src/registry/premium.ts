@@ -29,6 +29,8 @@ export type PremiumDecision = "standard" | "refuse" | ({ readonly decision: "acc
 /** A name's availability after the policy; `agreedFee` is the price of a premium name that the policy accepts. */
 export interface PricedAvailability extends DomainAvailability {
   readonly agreedFee?: Money;
+  /** Whether the registry has allocation tokens (RFC 8495); absent unless one was given. */
+  readonly takesTokens?: boolean;
 }
 
 /** What a command about a name costs. */

@@ -52,6 +52,17 @@ const mistakes = [
     { withoutServices: ["urn:ietf:params:xml:ns:domain-1.0"] },
     "nic: withoutServices.0 must be urn:ietf:params:xml:ns:host-1.0, urn:ietf:params:xml:ns:epp:loginSec-1.0, ",
   ],
+  ["an unknown family", { flavour: "eu" }, "nic: flavour must be none or eurid"],
+  [
+    "a contact that the family does not have",
+    { flavour: "eurid", contactTypes: ["admin"] },
+    "nic: flavour eurid has no admin contacts: ",
+  ],
+  [
+    "letters that the family's module cannot send",
+    { flavour: "eurid", idn: { example: ["00E0"] } },
+    "nic: flavour eurid has no internationalized names yet: ",
+  ],
   ["a fixed text of no command", { extensions: { poll: "<x/>" } }, "nic: extensions.poll is not a field of a profile"],
   [
     "a fixed text that is not XML",
@@ -77,6 +88,41 @@ const mistakes = [
     "a fixed text that is not an extension",
     { extensions: { info: '<extension xmlns="urn:ietf:params:xml:ns:epp-1.0"/>' } },
     "nic: extensions.info must be XML elements that declare their namespaces: <extension> is an element of EPP itself",
+  ],
+  [
+    "a contact field without a place for its value",
+    { contactFields: [{ name: "vat", element: '<x:a xmlns:x="urn:x">vat</x:a>' }] },
+    "nic: contactFields.0.element must be an element of an extension that declares its namespaces, with {value}",
+  ],
+  [
+    "a contact field in no namespace",
+    { contactFields: [{ name: "vat", element: '<x:a xmlns:x="urn:x"><b>{value}</b></x:a>' }] },
+    "nic: contactFields.0.element must be an element of an extension that declares its namespaces, with {value} as the text of one element: <b> is in no namespace",
+  ],
+  [
+    "a contact field that is not an extension",
+    { contactFields: [{ name: "vat", element: '<id xmlns="urn:ietf:params:xml:ns:contact-1.0">{value}</id>' }] },
+    "nic: contactFields.0.element must be an element of an extension",
+  ],
+  [
+    "a contact field that is not XML",
+    { contactFields: [{ name: "vat", element: "<x:a>{value}</x:a>" }] },
+    "nic: contactFields.0.element must be an element of an extension",
+  ],
+  [
+    "a contact field with a pattern that cannot be read",
+    { contactFields: [{ name: "vat", pattern: "[", element: '<a xmlns="urn:x">{value}</a>' }] },
+    "nic: contactFields.0.pattern is not a regular expression",
+  ],
+  [
+    "two contact fields of one name",
+    {
+      contactFields: [
+        { name: "vat", element: '<a xmlns="urn:x">{value}</a>' },
+        { name: "vat", element: '<b xmlns="urn:x">{value}</b>' },
+      ],
+    },
+    "nic: contactFields.1.name occurs twice",
   ],
   ["a suffix with a dot before it", { suffixes: [".example"] }, "nic: suffixes.0 does not have the form"],
   ["a timeout of zero", { timeouts: { loginMs: 0 } }, "nic: timeouts.loginMs must be >= 1"],

@@ -8,12 +8,15 @@ import { resolve } from "node:path";
 import Type, { type Static } from "typebox";
 import Value from "typebox/value";
 import { Secret } from "#lib/secret.ts";
+import { codeMeanings, createMeanings, renewalMeanings } from "#registry/code-meanings.ts";
+import { contactFieldsFault, contactFieldsSchema } from "#registry/contact-fields.ts";
 import { secDnsNamespace } from "#registry/epp/namespaces.ts";
 import { type CircuitSettings, circuitSettingsDefault } from "#registry/epp/pool/circuit.ts";
 import type { ProfilePrices } from "#registry/epp/pool/ordinary-prices.ts";
 import { type EppTimeouts, eppTimeoutsDefault } from "#registry/epp/timeouts.ts";
 import { dispensableServices } from "#registry/epp-options.ts";
 import { fixedExtensionKeys, fixedExtensionsFault } from "#registry/fixed-extensions.ts";
+import { flavourNames, flavourOf } from "#registry/flavours/flavours.ts";
 import { findRulesFault, messageRules } from "#registry/message-rules.ts";
 import { parseProfileFile, readPemFiles } from "#registry/profile-files.ts";
 import { describeSchemaMistakes } from "#registry/profile-mistakes.ts";
@@ -36,28 +39,6 @@ const currency = Type.String({ pattern: "^[A-Z]{3}$" });
 const suffix = Type.String({ pattern: "^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$" });
 /** An unknown field is probably a misspelt one. */
 const nothingElse = { additionalProperties: false };
-/** The meanings of a result code for an order and a renewal: events of `states.ts` in src/domains/orders/ and renewals/. */
-export const createMeanings = [
-  "created",
-  "create-pending",
-  "exists",
-  "rejected",
-  "operator-needed",
-  "out-of-credit",
-  "not-executed",
-  "unanswered",
-];
-export const renewalMeanings = [
-  "answered",
-  "pending",
-  "disputed",
-  "operator-needed",
-  "out-of-credit",
-  "not-executed",
-  "unanswered",
-];
-const codeMeanings = (meanings: readonly string[]) =>
-  Type.Record(Type.String({ pattern: "^[0-9]{4}$" }), Type.Enum([...meanings]), nothingElse);
 const codePoint = "(10[0-9A-F]{4}|[0-9A-F]{4,5})";
 const codePointRange = `^${codePoint}(-${codePoint})?$`;
 
@@ -101,12 +82,17 @@ const registryFile = Type.Array(
       secDns: Type.Optional(Type.Enum(["ds", "keys", "none"])),
       /** Who chooses the ids of contacts: we ("client"), or the registry, whatever the command says ("server"). */
       contactIds: Type.Optional(Type.Enum(["client", "server"])),
+      /** Whether a contact has one role, at all names: each role of a name gets an object of its own. */
+      contactPerRole: Type.Optional(Type.Boolean()),
+      contactFields: Type.Optional(contactFieldsSchema),
       /** Whether contacts may have any letters ("loc"; RFC 5733 §2.4), or ASCII characters only ("int"). */
       contactLetters: Type.Optional(Type.Enum(["any", "ascii"])),
       /** Whether an update may change a name's registrant, or only what the registry calls a trade. */
       registrantChange: Type.Optional(Type.Enum(["update", "forbidden"])),
       /** Whose secret a name's authInfo is: ours, the registry's, which ignores the one in a create, or there is none. */
       authInfo: Type.Optional(Type.Enum(["ours", "registry", "none"])),
+      /** The family of the registry, for what its extensions demand (flavours/). */
+      flavour: Type.Optional(Type.Enum(["none", ...flavourNames])),
       /** XML for the `<extension>` of commands, by command: see fixed-extensions.ts. */
       extensions: Type.Optional(
         Type.Record(Type.String({ pattern: fixedExtensionKeys }), Type.String({ minLength: 1 }), nothingElse),
@@ -282,13 +268,19 @@ function findMistake(entries: readonly RegistryEntry[]): string | undefined {
     const sellers = entries.filter(({ suffixes }) => suffixes.includes(shared)).map((entry) => entry.id);
     return `more than one profile has the suffix ${shared}: ${sellers.join(", ")}`;
   }
-  for (const entry of entries) {
+  for (const written of entries) {
+    const entry = { ...flavourOf(written)?.defaults, ...written };
     const { period, periodYears, renewalYears, premium, prices, renew, atExpiry } = entry;
     const { id: name, certFile, keyFile, sessionsMax, sessionsMin, idn, suffixes } = entry;
     if ((certFile === undefined) !== (keyFile === undefined)) return `${name}: certFile and keyFile need each other`;
     if ((sessionsMin ?? 0) > (sessionsMax ?? sessionsMaxDefault))
       return `${name}: sessionsMin is more than sessionsMax`;
-    const fault = registrationFault(entry) ?? fixedExtensionsFault(entry.extensions) ?? findRulesFault(entry.messages);
+    const fault =
+      registrationFault(entry) ??
+      fixedExtensionsFault(entry.extensions) ??
+      contactFieldsFault(entry.contactFields) ??
+      findRulesFault(entry.messages) ??
+      flavourOf(entry)?.fault(entry);
     if (fault !== undefined) return `${name}: ${fault}`;
     // A check can ask for one currency only (RFC 8748 §3.2).
     if (premium && prices && premium.currency !== prices.currency)
@@ -339,6 +331,7 @@ export function fieldsOfProfile(): string[] {
  */
 export function completeProfile(entry: RegistryEntry, read: (path: string) => string): RegistryProfile {
   const { password, caFile, certFile, keyFile, graceDays, timeouts, circuit, premium, prices, ...rest } = entry;
+  const flavour = flavourOf(entry);
   const transformTimeoutMs = entry.transformTimeoutMs ?? eppTimeoutsDefault.transformMs;
   const queryTimeoutMs = entry.queryTimeoutMs ?? eppTimeoutsDefault.queryMs;
   return {
@@ -354,9 +347,12 @@ export function completeProfile(entry: RegistryEntry, read: (path: string) => st
     glueAddresses: "public",
     secDns: entry.withoutServices?.includes(secDnsNamespace) ? "none" : "ds",
     contactIds: "client",
+    contactPerRole: false,
+    contactFields: [],
     contactLetters: "any",
     registrantChange: "update",
     authInfo: "ours",
+    flavour: "none",
     extensions: {},
     withoutServices: [],
     periodYears: periodYearsDefault,
@@ -384,11 +380,12 @@ export function completeProfile(entry: RegistryEntry, read: (path: string) => st
     messages: [],
     resultCodes: {},
     renewalResultCodes: {},
+    ...flavour?.defaults,
     ...rest,
     transformTimeoutMs,
     queryTimeoutMs,
     settleMs: 2 * transformTimeoutMs,
-    graceDays: { ...graceDaysDefault, ...graceDays },
+    graceDays: { ...graceDaysDefault, ...flavour?.graceDays, ...graceDays },
     timeouts: { ...eppTimeoutsDefault, ...timeouts, queryMs: queryTimeoutMs, transformMs: transformTimeoutMs },
     circuit: { ...circuitSettingsDefault, ...circuit },
     premium,

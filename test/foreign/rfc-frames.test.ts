@@ -65,9 +65,13 @@ function textIn(xml: string, local: string): string | undefined {
   return new RegExp(`<(?:\\w+:)?${local}(?:\\s[^>]*)?>\\s*([^<]*?)\\s*<`).exec(xml)?.[1];
 }
 
-function assertRefuses(refused: readonly string[], judge: string): void {
-  assert.deepEqual(refused, Object.keys(invalid).sort(), `what ${judge} refuses`);
+function assertRefuses(refused: readonly string[], judge: string, accepted: readonly string[] = []): void {
+  const expected = Object.keys(invalid).filter((path) => !accepted.includes(path));
+  assert.deepEqual(refused, expected.sort(), `what ${judge} refuses`);
 }
+
+/** The client sends what it has no schema for, in a command's extension only: a profile may say so. */
+const withUnknownExtension = ["rfc5910/5.2.5-update-command-5.xml"];
 
 test("the schemas accept every example of the RFCs but those known to be no EPP", async () => {
   assert.equal(examples.length, examplesCount);
@@ -83,6 +87,7 @@ test("the schemas accept every example of the RFCs but those known to be no EPP"
   assertRefuses(
     refused.map(({ path }) => path),
     "the client's validator",
+    withUnknownExtension,
   );
   assertRefuses(
     examples.filter(({ xml }) => findSchemaFault(xml) !== undefined).map(({ path }) => path),
@@ -216,7 +221,7 @@ test("the sandbox reads every example of a command, and refuses as unreadable on
     const { code, clTRID, svTRID } = await client.ask(xml);
     client.close();
     // What the sandbox does not serve has codes of its own, before any validation (RFC 5730 §3).
-    const isForeign = /"(urn:ietf:params:xml:ns:)?(obj|launch-1.0|allocationToken-1.0|secDNS-1.0)"/.test(xml);
+    const isForeign = /"(urn:ietf:params:xml:ns:)?(obj|launch-1.0|secDNS-1.0)"/.test(xml);
     if (isForeign) assert.ok([2103, 2307].includes(code), `${path}: ${code}`);
     else assert.equal(code === 2001, !isValid(example), `${path}: ${code}`);
     assert.notEqual(code, 2000, path);

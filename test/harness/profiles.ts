@@ -10,7 +10,7 @@ export const registrarPassword = "sandbox-pw-1";
 
 /** A sandbox registry's profile with short times. @param own the settings that differ */
 export function registryProfile(registry: SandboxRegistry, own: Partial<RegistryProfile> = {}): RegistryProfile {
-  const { timeouts, queryTimeoutMs = 2_000, transformTimeoutMs = 1_000 } = own;
+  const { timeouts, flavour, queryTimeoutMs = 2_000, transformTimeoutMs = 1_000 } = own;
   const entry: RegistryEntry = {
     id: "sandbox",
     host: "127.0.0.1",
@@ -33,6 +33,8 @@ export function registryProfile(registry: SandboxRegistry, own: Partial<Registry
     lockNewNames: false,
     transferProhibitedDays: 0,
     ...(timeouts && { timeouts }),
+    // It decides defaults of other fields.
+    ...(flavour && { flavour }),
   };
   return { ...completeProfile(entry, (path) => readFileSync(path, "utf8")), settleMs: 500, ...withoutTimeouts(own) };
 }

@@ -5,6 +5,7 @@ import { childToken, tag } from "../xml.ts";
 import { emailOf, findDisclosure, findPhone, postalInfosOf } from "./contact-data.ts";
 import { findAuthInfo, nextRoid } from "./domain-data.ts";
 import { contactTypeOf } from "./eurid.ts";
+import { taxNumberOf } from "./tax-number.ts";
 
 /** RFC 5733 §3.2.1. With `contactIds: "server"` the id in the command is ignored, as several registries do. */
 export const createContact: CommandHandler = ({ registry, registrar, element, extensions }) => {
@@ -18,6 +19,7 @@ export const createContact: CommandHandler = ({ registry, registrar, element, ex
     authInfo: findAuthInfo(element) ?? "",
     disclose: findDisclosure(element),
     type: contactTypeOf(registry, extensions),
+    taxNumber: taxNumberOf(registry.settings, extensions),
   };
   if (registry.store.contacts.find(id)) throw new Refusal(2302, "a contact with this id exists");
   const crDate = registry.now().toISOString();

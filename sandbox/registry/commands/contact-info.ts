@@ -5,9 +5,10 @@ import { Refusal } from "../result-codes.ts";
 import { type Content, childToken, optionalTag, tag } from "../xml.ts";
 import { isLinked } from "./contact-data.ts";
 import { findAuthInfo, requireRightAuthInfo } from "./domain-data.ts";
+import { taxNumberTags } from "./tax-number.ts";
 
 /** RFC 5733 §3.1.2. Only the sponsor, or a client with the authInfo, sees personal data: otherwise 2201. */
-export const infoContact: CommandHandler = ({ registry, registrar, element }) => {
+export const infoContact: CommandHandler = ({ registry, session, registrar, element }) => {
   const contact = registry.store.contacts.find(childToken(element, "id"));
   if (!contact) throw new Refusal(2303, "there is no such contact");
   const presented = findAuthInfo(element);
@@ -15,7 +16,11 @@ export const infoContact: CommandHandler = ({ registry, registrar, element }) =>
   if (contact.clID !== registrar && presented === undefined) {
     throw new Refusal(2201, "another registrar sponsors the contact");
   }
-  return { code: 1000, resData: infData(contact, isLinked(registry, contact.id)) };
+  return {
+    code: 1000,
+    resData: infData(contact, isLinked(registry, contact.id)),
+    extension: taxNumberTags(session, contact.taxNumber),
+  };
 };
 
 function infData(contact: Contact, linked: boolean) {

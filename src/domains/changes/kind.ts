@@ -59,7 +59,7 @@ export interface Kind<Row extends ChangeRow, O extends Outcome, Data = unknown> 
    */
   checkBeforeRepeat?(session: Lease, sessions: RegistrySessions, row: Row): Promise<O | undefined>;
   /** What a result code means; "unanswered" if it does not say whether the command was executed. */
-  meaning(code: number, sessions: RegistrySessions): NonNullable<O["event"]>;
+  meaning(code: number, sessions: RegistrySessions, row: Row): NonNullable<O["event"]>;
   /** The outcome of an answer with any other meaning. */
   answered(sessions: RegistrySessions, row: Row, answer: Answer<O, Data>): O | Promise<O>;
   /** There was no session. */
@@ -129,7 +129,7 @@ async function outcomeOfSend<Row extends ChangeRow, O extends Outcome, Data>(
   switch (sent.is) {
     case "answered": {
       const { response } = sent;
-      const event = kind.meaning(response.code, sessions);
+      const event = kind.meaning(response.code, sessions, row);
       const attempt = {
         clTrid: sent.clTrid,
         resultCode: response.code,

@@ -1,5 +1,6 @@
 /**
- * Contact objects at a registry. Equal data of a reseller is one object, under the id that the registry answers. We ask for an id
+ * Contact objects at a registry. Equal data of a reseller is one object, under the id that the registry answers; where a contact
+ * has one role only (`contactPerRole`), it is one for each role. We ask for an id
  * that is a digest of the data: where the registry takes it, creating the contact again is safe, and "exists already" is a success
  * once we know that the contact is ours. Where the registry chooses the id, each create makes another object, and a lost answer
  * leaves one that nobody can name: it is abandoned, and after a few of them an operator must look.
@@ -11,15 +12,17 @@ import { type ChangeRow, type ChangeTable, type Outcome, operatorRetryMs } from 
 import { type Answered, describeAnswer, send } from "#domains/changes/kind.ts";
 import { recordPreparation } from "#domains/changes/preparation.ts";
 import { later } from "#domains/changes/proof.ts";
-import { type Contact, fullNameOf, isAscii, otherRoles } from "#domains/contacts/contact.ts";
+import { type Contact, type ContactRole, fullNameOf, isAscii, otherRoles, textsOf } from "#domains/contacts/contact.ts";
 import { type ContactRefs, digestsOf, type OwnedContact, storeContacts } from "#domains/contacts/stored.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
 import { Secret } from "#lib/secret.ts";
+import { type ContactFieldValue, contactFieldElements } from "#registry/contact-fields.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
 import { type ContactCreated, contactCreate } from "#registry/epp/commands/contact/create.ts";
 import { type ContactInfo, contactInfo } from "#registry/epp/commands/contact/info.ts";
 import type { DomainContact } from "#registry/epp/commands/domain/contacts.ts";
 import type { EppResponse } from "#registry/epp/session.ts";
+import type { RegistryProfile } from "#registry/registries.ts";
 
 const authInfoBytes = 18;
 /** How many objects may be abandoned at a registry within the time below, before an operator must look. */
@@ -50,14 +53,14 @@ export type EnsuredContact =
 const knownContact = statement(
   "registry-contact",
   `SELECT contact_id, delete_cl_trid IS NOT NULL AS is_leaving FROM registry_contacts WHERE registry_id = $registry_id
-     AND reseller_id = $reseller_id AND data_digest = ANY ($digests::text[]) LIMIT 1 FOR KEY SHARE`,
+     AND reseller_id = $reseller_id AND data_digest = ANY ($digests::text[]) AND role = $role LIMIT 1 FOR KEY SHARE`,
   { contact_id: "text", is_leaving: "bool" },
 );
 
 const insertContact = statement(
   "registry-contact-insert",
-  `INSERT INTO registry_contacts (registry_id, contact_id, reseller_id, data_digest, created_at)
-   VALUES ($registry_id, $contact_id, $reseller_id, $digest, $now) ON CONFLICT DO NOTHING`,
+  `INSERT INTO registry_contacts (registry_id, contact_id, reseller_id, data_digest, role, created_at)
+   VALUES ($registry_id, $contact_id, $reseller_id, $digest, $role, $now) ON CONFLICT DO NOTHING`,
   {},
 );
 
@@ -83,20 +86,33 @@ const countAbandoned = statement(
 const forgetContactBefore = statement(
   "registry-contact-forget",
   `DELETE FROM registry_contacts WHERE registry_id = $registry_id
-     AND reseller_id = $reseller_id AND data_digest = ANY ($digests::text[])
+     AND reseller_id = $reseller_id AND data_digest = ANY ($digests::text[]) AND role = $role
      AND created_at <= (SELECT committed_at FROM attempts WHERE cl_trid = $cl_trid)`,
   {},
 );
 
 /** The id that we ask for. RFC 5733 §4: 3 to 16 characters. 56 bits make a collision unlikely, and `readExisting` notices one. */
-const requestedIdOf = (digest: string): string => `DH${digest.slice(0, 14).toUpperCase()}`;
+const requestedIdOf = (digest: string, role: ObjectRole = ""): string =>
+  `D${role === "" ? "H" : role[0]!.toUpperCase()}${digest.slice(0, 14).toUpperCase()}`;
+
+/** A contact for a role of a name. */
+export interface WantedContact extends OwnedContact {
+  role: ContactRole;
+}
+
+type ObjectRole = ContactRole | "";
+
+/** The role of the object that such a contact needs; "" where an object can have any. */
+export const objectRoleOf = ({ contactPerRole }: RegistryProfile, role: ContactRole): ObjectRole =>
+  contactPerRole ? role : "";
 
 /** The key of a contact in the database, the digests under which it may be known, and the id that we ask for. */
-function keyOf({ context, profile }: RegistrySessions, wanted: OwnedContact) {
+function keyOf({ context, profile }: RegistrySessions, wanted: WantedContact) {
   const digests = digestsOf(context.sealer, wanted);
   const [digest = ""] = digests;
-  const key = { registry_id: profile.id, reseller_id: wanted.resellerId };
-  return { key, digest, digests, requestedId: requestedIdOf(digest) };
+  const role = objectRoleOf(profile, wanted.role);
+  const key = { registry_id: profile.id, reseller_id: wanted.resellerId, role };
+  return { key, digest, digests, requestedId: requestedIdOf(digest, role) };
 }
 
 /** What is known of the object that has the data. */
@@ -108,7 +124,7 @@ export type FoundContact =
   | { is: "leaving" };
 
 /** To be asked before each command that names the contact. The order must have been accepted before: a delete waits for it then. */
-export async function findContact(sessions: RegistrySessions, wanted: OwnedContact): Promise<FoundContact> {
+export async function findContact(sessions: RegistrySessions, wanted: WantedContact): Promise<FoundContact> {
   const { key, digests } = keyOf(sessions, wanted);
   const [found] = await sessions.context.database.query(knownContact, { ...key, digests });
   if (!found) return { is: "absent" };
@@ -120,13 +136,13 @@ export async function findContact(sessions: RegistrySessions, wanted: OwnedConta
  * The registry does not hold it any more, as it answered to a command.
  * @param clTrid of that command: a contact that was made since stays known
  */
-export async function forgetContact(sessions: RegistrySessions, wanted: OwnedContact, clTrid: string): Promise<void> {
+export async function forgetContact(sessions: RegistrySessions, wanted: WantedContact, clTrid: string): Promise<void> {
   const { key, digests } = keyOf(sessions, wanted);
   await sessions.context.database.query(forgetContactBefore, { ...key, digests, cl_trid: clTrid });
 }
 
 /** Keeps a contact's id, and the contact itself, which a profile may change. */
-async function rememberContact(sessions: RegistrySessions, wanted: OwnedContact, id: string): Promise<void> {
+async function rememberContact(sessions: RegistrySessions, wanted: WantedContact, id: string): Promise<void> {
   const { context } = sessions;
   const { key, digest } = keyOf(sessions, wanted);
   await storeContacts(context, context.database, wanted.resellerId, [wanted.data]);
@@ -156,7 +172,7 @@ export async function keepLocalContacts(
   resellerId: number,
   refs: ContactRefs,
 ): Promise<void> {
-  const key = { registry_id: profile.id, reseller_id: resellerId, now: context.clock.now() };
+  const key = { registry_id: profile.id, reseller_id: resellerId, role: "", now: context.clock.now() };
   for (const digest of Object.values(refs)) {
     await context.database.query(insertContact, { ...key, digest, contact_id: requestedIdOf(digest) });
   }
@@ -168,7 +184,7 @@ const beingMade = new WeakMap<RegistrySessions, Map<string, Promise<EnsuredConta
 export async function ensureContact<Row extends ChangeRow, O extends Outcome>(
   sessions: RegistrySessions,
   order: ContactOrder<Row, O>,
-  wanted: OwnedContact,
+  wanted: WantedContact,
 ): Promise<EnsuredContact> {
   const find = async (): Promise<EnsuredContact> => {
     const found = await findContact(sessions, wanted);
@@ -179,21 +195,22 @@ export async function ensureContact<Row extends ChangeRow, O extends Outcome>(
   // Two creates at the same time would make two objects.
   const all = beingMade.get(sessions) ?? new Map<string, Promise<EnsuredContact>>();
   beingMade.set(sessions, all);
-  const { digest } = keyOf(sessions, wanted);
-  const others = all.get(digest);
+  const { digest, key } = keyOf(sessions, wanted);
+  const made = `${digest} ${key.role}`;
+  const others = all.get(made);
   if (others) {
-    const made = await others.catch(() => undefined);
-    return made?.is === "held" ? made : notMade("the contact was not made for another order");
+    const ensured = await others.catch(() => undefined);
+    return ensured?.is === "held" ? ensured : notMade("the contact was not made for another order");
   }
-  const own = find().finally(() => all.delete(digest));
-  all.set(digest, own);
+  const own = find().finally(() => all.delete(made));
+  all.set(made, own);
   return own;
 }
 
 async function makeContact<Row extends ChangeRow, O extends Outcome>(
   sessions: RegistrySessions,
   order: ContactOrder<Row, O>,
-  wanted: OwnedContact,
+  wanted: WantedContact,
 ): Promise<EnsuredContact> {
   const { context, profile: registry } = sessions;
   const isOurId = registry.contactIds === "client";
@@ -202,10 +219,10 @@ async function makeContact<Row extends ChangeRow, O extends Outcome>(
     const tooMany = await whyNoMore(sessions);
     if (tooMany) return tooMany;
   }
-  if (registry.contactLetters === "ascii" && !isAscii(Object.values(wanted.data).join(""))) {
+  if (registry.contactLetters === "ascii" && !isAscii(textsOf(wanted.data).join(""))) {
     return { is: "refused", reason: "contact: the registry takes only ASCII characters" };
   }
-  const command = contactCommand(context, keyOf(sessions, wanted).requestedId, wanted.data);
+  const command = contactCommand(sessions, keyOf(sessions, wanted).requestedId, wanted);
   const sent = await send(sessions, command, order);
   switch (sent.is) {
     case "answered":
@@ -250,17 +267,23 @@ async function whyNoMore(sessions: RegistrySessions): Promise<EnsuredContact | u
 }
 
 /** What says who somebody is does not appear in traces, nor in what the registry says about it (redaction.ts). */
-function contactCommand(context: Context, id: string, data: Contact): EppCommand<ContactCreated> {
-  const { company_name: org, state: sp, fax } = data;
+function contactCommand(
+  { context, profile }: RegistrySessions,
+  id: string,
+  { data, role }: WantedContact,
+): EppCommand<ContactCreated> {
+  const { company_name: org, state: sp, fax, extra_fields = [], language_code: language } = data;
+  const { enterprise_number: enterpriseNumber } = data;
+  const extraFields = extra_fields.map(({ name, value }) => ({ name, value: new Secret(value) }));
   return contactCreate({
     id,
     postalInfo: {
-      type: isAscii(Object.values(data).join("")) ? "int" : "loc",
+      type: isAscii(textsOf({ ...data, extra_fields: [] }).join("")) ? "int" : "loc",
       name: new Secret(fullNameOf(data)),
       ...(org !== undefined && { org: new Secret(org) }),
       street: [new Secret(data.address)],
       city: new Secret(data.city),
-      ...(sp !== undefined && { sp }),
+      ...(sp !== undefined && { sp: new Secret(sp) }),
       pc: new Secret(data.postal_code),
       cc: data.country_code,
     },
@@ -268,13 +291,20 @@ function contactCommand(context: Context, id: string, data: Contact): EppCommand
     ...(fax !== undefined && { fax: new Secret(fax) }),
     email: new Secret(data.email),
     authInfo: new Secret(context.random.bytes(authInfoBytes).toString("base64url")),
+    extensions: contactFieldElements(profile.contactFields, extraFields),
+    facts: {
+      role: objectRoleOf(profile, role) || undefined,
+      language,
+      isOrganisation: org !== undefined,
+      enterpriseNumber: enterpriseNumber === undefined ? undefined : new Secret(enterpriseNumber),
+    },
   });
 }
 
 async function readAnswer<Row extends ChangeRow, O extends Outcome>(
   sessions: RegistrySessions,
   order: ContactOrder<Row, O>,
-  wanted: OwnedContact,
+  wanted: WantedContact,
   { clTrid, response }: Answered<ContactCreated>,
 ): Promise<EnsuredContact> {
   const { context, profile: registry } = sessions;
@@ -300,16 +330,29 @@ async function readAnswer<Row extends ChangeRow, O extends Outcome>(
   return notMade(reason);
 }
 
-/** A contact that exists already is used only if it is ours. */
-async function readExisting(sessions: RegistrySessions, wanted: OwnedContact, reason: string): Promise<EnsuredContact> {
+/** The name of a field that the registry shows with another value. */
+const findOtherField = ({ extra_fields: given = [] }: Contact, shown: readonly ContactFieldValue[] = []) =>
+  given.find(({ name, value }) => shown.some((one) => one.name === name && one.value !== value))?.name;
+
+/** A contact that exists already is used only if it is ours, and as it was sent. */
+async function readExisting(
+  sessions: RegistrySessions,
+  wanted: WantedContact,
+  reason: string,
+): Promise<EnsuredContact> {
   const { profile: registry, pool } = sessions;
   const { requestedId: id } = keyOf(sessions, wanted);
   let info: EppResponse<ContactInfo>;
   try {
     using lease = await pool.acquire("transform", { waitMs: sessionWaitMs });
-    info = await lease.request(contactInfo(id), { clTRID: sessions.queryClTrid() });
+    info = await lease.request(contactInfo(id, undefined, registry.contactFields), { clTRID: sessions.queryClTrid() });
   } catch {
     return notMade(reason);
+  }
+  const other = findOtherField(wanted.data, info.data?.extraFields);
+  if (other !== undefined) {
+    const note = `${reason}; the registry shows another ${other} of it`;
+    return { is: "operator-needed", reason: note, operatorNote: note, isConfiguration: false };
   }
   if (info.data?.clID === registry.registrarId) {
     await rememberContact(sessions, wanted, id);

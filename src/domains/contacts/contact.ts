@@ -3,6 +3,7 @@ import type { RowOf } from "#db/statement.ts";
 import type { ValidationError } from "#errors.ts";
 import { isCountryCode } from "#lib/countries.ts";
 import { parsePhoneNumber } from "#lib/phone-number.ts";
+import { type ContactFieldValue, fitsField } from "#registry/contact-fields.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 import { badBody } from "#use-case/body.ts";
 
@@ -21,7 +22,11 @@ export interface Contact {
   country_code: string;
   language_code?: string;
   enterprise_number?: string;
+  /** What only some registries ask for (`contactFields`), by name; without any it is absent. */
+  extra_fields?: ContactFieldValue[];
 }
+/** The fields that every registry knows. */
+type PlainField = Exclude<keyof Contact, "extra_fields">;
 
 /** A name's contacts besides its registrant. */
 export const otherRoles = ["admin", "tech", "billing"] as const;
@@ -51,6 +56,7 @@ const emailCharsMax = 254;
 const phoneCharsMax = 32;
 const languageCharsMax = 35;
 const enterpriseNumberCharsMax = 64;
+const extraName = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 
 const matching = (pattern: RegExp) => (text: string) => (pattern.test(text) ? text : undefined);
 const label = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
@@ -72,7 +78,7 @@ const phone = {
 };
 
 /** In the order in which a contact is shown, and of which its digest is made. */
-const fields: Readonly<Record<keyof Contact, Field>> = {
+const fields: Readonly<Record<PlainField, Field>> = {
   first_name: line,
   last_name: line,
   company_name: optionalLine,
@@ -97,7 +103,7 @@ const fields: Readonly<Record<keyof Contact, Field>> = {
   },
   enterprise_number: { isRequired: false, charsMax: enterpriseNumberCharsMax },
 };
-const fieldNames = Object.keys(fields) as (keyof Contact)[];
+const fieldNames = Object.keys(fields) as PlainField[];
 
 /** Characters that XML, or a person who reads the contact, cannot take; `u` refuses halves of surrogate pairs. */
 const unprintable = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}]/u;
@@ -133,16 +139,35 @@ function parseContact(value: unknown, path: string, problems: ValidationError[])
     const text = parseField(given[name], fields[name], `${path}.${name}`, problems);
     return text === undefined ? [] : [[name, text] as const];
   });
-  const extra = given.extra_fields ?? [];
-  if (!Array.isArray(extra) || extra.length > 0) {
-    problems.push(invalid(`${path}.extra_fields`, "The registry of this name takes no further fields: leave it out."));
-  }
+  const extra = parseExtraFields(given.extra_fields ?? [], `${path}.extra_fields`, problems);
   const contact = Object.fromEntries(entries) as unknown as Contact;
+  if (extra.length > 0) contact.extra_fields = extra;
   if (fullNameOf(contact).length > fullNameCharsMax) {
     const text = `First and last name together may have ${fullNameCharsMax} characters.`;
     problems.push(invalid(`${path}.last_name`, text));
   }
   return contact;
+}
+
+/** The fields that only some registries ask for; which of them is checked later (`checkForRegistry`). Empty ones are left out. */
+function parseExtraFields(value: unknown, path: string, problems: ValidationError[]): ContactFieldValue[] {
+  if (!Array.isArray(value)) {
+    problems.push(invalid(path, "Give a list of objects with name and value."));
+    return [];
+  }
+  const found = new Map<string, string>();
+  for (const [index, entry] of value.entries()) {
+    const { name, value: text } = (entry ?? {}) as Record<string, unknown>;
+    if (typeof name !== "string" || !extraName.test(name)) {
+      problems.push(invalid(`${path}.${index}.name`, "Give the name of a field that the registry of this name has."));
+      continue;
+    }
+    if (found.has(name)) problems.push(invalid(`${path}.${name}`, "This field is given twice."));
+    found.set(name, parseField(text, optionalLine, `${path}.${name}`, problems) ?? "");
+  }
+  // In one order, so that equal contacts are one.
+  const names = [...found.keys()].sort();
+  return names.flatMap((name) => (found.get(name) === "" ? [] : [{ name, value: found.get(name)! }]));
 }
 
 function parseField(
@@ -179,13 +204,69 @@ export function checkForRegistry(
     if (!isRequiredRole(registry, role)) {
       const roles = contactRoles.filter((one) => isRequiredRole(registry, one)).join(", ");
       problems.push(invalid(path(role), `The registry of this name has these contacts: ${roles}.`));
-    } else if (registry.contactLetters === "ascii") {
-      for (const name of fieldNames.filter((one) => !isAscii(contact[one] ?? ""))) {
-        problems.push(invalid(`${path(role)}.${name}`, "The registry of this name takes only ASCII characters."));
-      }
+      continue;
+    }
+    problems.push(...extraFieldProblems(registry, contact, path(role)));
+    if (registry.contactLetters !== "ascii") continue;
+    for (const name of fieldNames.filter((one) => !isAscii(contact[one] ?? ""))) {
+      problems.push(invalid(`${path(role)}.${name}`, "The registry of this name takes only ASCII characters."));
     }
   }
   if (problems.length > 0) throw badBody(problems);
+}
+
+/** All texts of a contact. */
+export const textsOf = ({ extra_fields = [], ...plain }: Contact): string[] => [
+  ...Object.values(plain),
+  ...extra_fields.map(({ value }) => value),
+];
+
+function extraFieldProblems(
+  { contactFields, contactLetters }: RegistryProfile,
+  { extra_fields: given = [] }: Contact,
+  path: string,
+): ValidationError[] {
+  if (contactFields.length === 0) {
+    const text = "The registry of this name takes no further fields: leave it out.";
+    return given.length > 0 ? [invalid(`${path}.extra_fields`, text)] : [];
+  }
+  const names = contactFields.map(({ name }) => name).join(", ");
+  const wrong = given.flatMap(({ name, value }) => {
+    const field = contactFields.find((one) => one.name === name);
+    const at = `${path}.extra_fields.${name}`;
+    if (!field) return [invalid(at, `The registry of this name has these further fields: ${names}.`)];
+    if (!fitsField(field, value)) return [invalid(at, "The registry of this name demands another form of this field.")];
+    if (contactLetters === "any" || isAscii(value)) return [];
+    return [invalid(at, "The registry of this name takes only ASCII characters.")];
+  });
+  const isGiven = (wanted: string) => given.some(({ name }) => name === wanted);
+  const missing = requiredFields(contactFields).filter((name) => !isGiven(name));
+  return [...wrong, ...missing.map((name) => missingField(`${path}.extra_fields.${name}`))];
+}
+
+const requiredFields = (fields: RegistryProfile["contactFields"]) =>
+  fields.filter(({ required }) => required).map(({ name }) => name);
+
+const missingField = (field: string): ValidationError => ({
+  error_code: "missing",
+  error_text: "The registry of this name demands this field of each contact.",
+  field,
+});
+
+/**
+ * The profile takes the place of contacts that a registration leaves out, and has none of a registry's own fields.
+ * @throws ApiError `bad_request` when the registry demands one
+ */
+export function checkForProfile(
+  registry: RegistryProfile,
+  given: GivenContacts,
+  path: (role: ContactRole) => string,
+): void {
+  const names = requiredFields(registry.contactFields);
+  const absent = contactRoles.filter((role) => isRequiredRole(registry, role) && !given[role]);
+  if (names.length === 0 || absent.length === 0) return;
+  const error_text = `The registry of this name demands the field ${names.join(", ")} of each contact, which your account's profile does not have: give this contact with extra_fields.`;
+  throw badBody(absent.map((role) => ({ error_code: "missing" as const, error_text, field: path(role) })));
 }
 
 export const isAscii = (text: string): boolean => /^[\x20-\x7e]*$/.test(text);

@@ -274,7 +274,7 @@ async function sendDelete(sessions: RegistrySessions, session: Lease, id: string
 async function forget(sessions: RegistrySessions, id: string): Promise<void> {
   const { context, contacts, profile } = sessions;
   await context.database.query(dropKnown, atRegistry(sessions, id));
-  for (const [resellerId, known] of contacts) if (known.id === id) contacts.delete(resellerId);
+  for (const [key, known] of contacts) if (known.id === id) contacts.delete(key);
   context.log.info({ registry: profile.id, contact: id }, "a contact that nothing used was deleted");
 }
 

@@ -4,7 +4,13 @@ import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { lostAnswer } from "#domains/changes/kind.ts";
-import { checkForRegistry, otherRoles, parseContacts } from "#domains/contacts/contact.ts";
+import {
+  type ContactRole,
+  checkForRegistry,
+  contactRoles,
+  otherRoles,
+  parseContacts,
+} from "#domains/contacts/contact.ts";
 import {
   abandonContacts,
   ensureContact,
@@ -13,6 +19,7 @@ import {
   keepLocalContacts,
   localHandles,
   type SentHandles,
+  type WantedContact,
 } from "#domains/contacts/contact-object.ts";
 import {
   type ContactRefs,
@@ -57,34 +64,32 @@ export const contactsKind: OrderKind = {
   plan: whileHeld(async (sessions, order, info) => {
     const refs = order.input as ContactRefs;
     if (sessions.profile.dataModel === "thin") return keepOurs(sessions, order, refs);
-    const ids = new Map<string, string>();
-    for (const digest of new Set(Object.values(refs))) {
-      const wanted = await findStored(sessions.context, order.reseller_id, digest);
-      if (!wanted) return { is: "refused", as: "failed", reason: "the contact was erased" };
+    const ids: Partial<Record<ContactRole, string>> = {};
+    for (const role of rolesIn(refs)) {
+      const stored = await findStored(sessions.context, order.reseller_id, refs[role]!);
+      if (!stored) return { is: "refused", as: "failed", reason: "the contact was erased" };
+      const wanted = { ...stored, role };
       const found = await findContact(sessions, wanted);
       if (found.is !== "held") return planContact(sessions, order, wanted);
-      ids.set(digest, found.id);
+      ids[role] = found.id;
     }
-    const { registrant, ...others } = refs;
-    const contacts = otherRoles.flatMap((type) => {
-      const digest = others[type];
-      return digest === undefined ? [] : [{ type, id: ids.get(digest)! }];
-    });
-    return planHandles(order.domain_name, info, {
-      ...(registrant !== undefined && { registrant: ids.get(registrant)! }),
-      contacts,
-    });
+    const { registrant } = ids;
+    const contacts = otherRoles.flatMap((type) => (ids[type] === undefined ? [] : [{ type, id: ids[type] }]));
+    return planHandles(order.domain_name, info, { ...(registrant !== undefined && { registrant }), contacts });
   }),
 
   async disputed(sessions, order, clTrid, code) {
     // RFC 5731 §3.2.5: the registry does not hold one of the contacts any more. It is made again.
     if (code !== 2303) return;
-    for (const digest of Object.values(order.input as ContactRefs)) {
-      const wanted = await findStored(sessions.context, order.reseller_id, digest);
-      if (wanted) await forgetContact(sessions, wanted, clTrid);
+    const refs = order.input as ContactRefs;
+    for (const role of rolesIn(refs)) {
+      const stored = await findStored(sessions.context, order.reseller_id, refs[role]!);
+      if (stored) await forgetContact(sessions, { ...stored, role }, clTrid);
     }
   },
 };
+
+const rolesIn = (refs: ContactRefs) => contactRoles.filter((role) => refs[role] !== undefined);
 
 /** Changes the handles of the given roles to the wanted ones; other roles stay as they are. */
 function planHandles(name: string, info: DomainInfo, { registrant, contacts }: SentHandles): Plan {
@@ -108,7 +113,7 @@ function planHandles(name: string, info: DomainInfo, { registrant, contacts }: S
 }
 
 /** A contact that the registry does not hold yet comes first. */
-function planContact(sessions: RegistrySessions, row: ChangeOrder, wanted: OwnedContact): Plan {
+function planContact(sessions: RegistrySessions, row: ChangeOrder, wanted: WantedContact): Plan {
   const meaning = (code: number) => eventOfCreate(code, sessions.profile.resultCodes);
   const order = { table: changeTable, row, subject: "change_id", meaning } as const;
   return {

@@ -1,6 +1,6 @@
 import type { Context } from "#context.ts";
 import { findNameFacts } from "#domains/orders/name-facts.ts";
-import { askAvailability } from "#domains/registry/availability.ts";
+import { askAvailability, textOfObstacle } from "#domains/registry/availability.ts";
 import { findTarget, type Target } from "#domains/registry/target.ts";
 import { ApiError, invalidField, type ValidationError } from "#errors.ts";
 import { type DomainName, InvalidDomainName, parseDomainName } from "#lib/domain-name.ts";
@@ -104,11 +104,12 @@ async function findVerdict(
 }
 
 async function askRegistry(context: Context, registryId: string, name: DomainName): Promise<Verdict> {
-  const { availability, fee } = await askAvailability(context, registryId, name, "bulk-check");
+  const { availability, fee, obstacle } = await askAvailability(context, registryId, name, { purpose: "bulk-check" });
   if (availability === "unknown") {
     return { availability, reason: "The registry did not answer in time; ask again later, or for fewer names." };
   }
   if (availability === "refused") {
+    if (obstacle) return { availability: "blocked", reason: textOfObstacle(obstacle) };
     return { availability: "blocked", reason: "The registry does not offer this name (reserved, blocked or premium)." };
   }
   return { availability, ...(fee && { premium: fee }) };

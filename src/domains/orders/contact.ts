@@ -1,7 +1,13 @@
 /** The contacts of a registration: those that it was given, and the reseller's profile for the others. */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { type ContactRole, contactOfProfile, profileColumnNames, profileColumns } from "#domains/contacts/contact.ts";
+import {
+  type ContactRole,
+  contactOfProfile,
+  contactRoles,
+  profileColumnNames,
+  profileColumns,
+} from "#domains/contacts/contact.ts";
 import {
   type EnsuredContact,
   ensureContact,
@@ -9,7 +15,9 @@ import {
   forgetContact,
   keepLocalContacts,
   localHandles,
+  objectRoleOf,
   type SentHandles,
+  type WantedContact,
 } from "#domains/contacts/contact-object.ts";
 import { type ContactRefs, findStored, type OwnedContact, storeContacts } from "#domains/contacts/stored.ts";
 import { type Order, type OrderOutcome, orderTable } from "#domains/orders/orders.ts";
@@ -29,25 +37,27 @@ const profileById = statement(
   },
 );
 
-/** How many resellers' contacts an owner caches. */
+/** How many contacts of resellers' profiles an owner caches. */
 const contactsKnownMax = 10_000;
 
 /** The id of the reseller's contact, if the registry holds it. It changes only with the profile, and when it is deleted. */
 export async function findKnownContact(
   sessions: RegistrySessions,
   { reseller_id: resellerId, profile_version: version }: Order,
+  role: ContactRole,
 ): Promise<string | undefined> {
-  const { context, contacts, leavingContacts } = sessions;
+  const { context, contacts, leavingContacts, profile } = sessions;
   if (version === null) return undefined;
-  const known = contacts.get(resellerId);
+  const key = `${resellerId} ${objectRoleOf(profile, role)}`;
+  const known = contacts.get(key);
   if (known?.version === version && !leavingContacts.has(known.id)) return known.id;
   const read = await readProfile(context, resellerId);
-  const found = read && (await findContact(sessions, read.contact));
+  const found = read && (await findContact(sessions, { ...read.contact, role }));
   if (found?.is !== "held") return undefined;
   // Its data may have been erased while another profile was the present one.
   await storeContacts(context, context.database, resellerId, [read!.contact.data]);
   if (contacts.size >= contactsKnownMax) contacts.clear();
-  contacts.set(resellerId, { version: read!.version, id: found.id });
+  contacts.set(key, { version: read!.version, id: found.id });
   return found.id;
 }
 
@@ -65,15 +75,18 @@ export async function ensureContacts(sessions: RegistrySessions, order: Order): 
     return { handles: refs ? localHandles(refs) : undefined };
   }
   const ids = new Map<string, string>();
+  const keyOf = (role: ContactRole) => `${refs?.[role] ?? "profile"} ${objectRoleOf(sessions.profile, role)}`;
   for (const role of ["registrant", ...contactTypes] as const) {
-    const digest = refs?.[role] ?? "profile";
-    if (ids.has(digest)) continue;
+    const digest = refs?.[role];
+    if (ids.has(keyOf(role))) continue;
     const ensured =
-      digest === "profile" ? await ensureProfile(sessions, order) : await ensureGiven(sessions, order, digest);
+      digest === undefined
+        ? await ensureProfile(sessions, order, role)
+        : await ensureGiven(sessions, order, digest, role);
     if (ensured.is !== "held") return { instead: await outcomeOf(sessions, ensured) };
-    ids.set(digest, ensured.id);
+    ids.set(keyOf(role), ensured.id);
   }
-  const idOf = (role: ContactRole) => ids.get(refs?.[role] ?? "profile")!;
+  const idOf = (role: ContactRole) => ids.get(keyOf(role))!;
   return {
     handles: { registrant: idOf("registrant"), contacts: contactTypes.map((type) => ({ type, id: idOf(type) })) },
   };
@@ -81,19 +94,24 @@ export async function ensureContacts(sessions: RegistrySessions, order: Order): 
 
 const gone = (reason: string): EnsuredContact => ({ is: "refused", reason });
 
-async function ensureProfile(sessions: RegistrySessions, order: Order): Promise<EnsuredContact> {
-  const id = await findKnownContact(sessions, order);
+async function ensureProfile(sessions: RegistrySessions, order: Order, role: ContactRole): Promise<EnsuredContact> {
+  const id = await findKnownContact(sessions, order, role);
   if (id !== undefined) return { is: "held", id };
   const read = await readProfile(sessions.context, order.reseller_id);
-  return read ? ensureOwned(sessions, order, read.contact) : gone("the reseller's profile is gone");
+  return read ? ensureOwned(sessions, order, { ...read.contact, role }) : gone("the reseller's profile is gone");
 }
 
-async function ensureGiven(sessions: RegistrySessions, order: Order, digest: string): Promise<EnsuredContact> {
-  const wanted = await findStored(sessions.context, order.reseller_id, digest);
-  return wanted ? ensureOwned(sessions, order, wanted) : gone("the order's contacts were erased");
+async function ensureGiven(
+  sessions: RegistrySessions,
+  order: Order,
+  digest: string,
+  role: ContactRole,
+): Promise<EnsuredContact> {
+  const stored = await findStored(sessions.context, order.reseller_id, digest);
+  return stored ? ensureOwned(sessions, order, { ...stored, role }) : gone("the order's contacts were erased");
 }
 
-function ensureOwned(sessions: RegistrySessions, order: Order, wanted: OwnedContact): Promise<EnsuredContact> {
+function ensureOwned(sessions: RegistrySessions, order: Order, wanted: WantedContact): Promise<EnsuredContact> {
   const meaning = (code: number) => eventOfCreate(code, sessions.profile.resultCodes);
   return ensureContact(sessions, { table: orderTable, row: order, subject: "order_id", meaning }, wanted);
 }
@@ -122,12 +140,13 @@ async function outcomeOf(
 /** The registry has answered this command of the order that it does not hold one of its contacts. */
 export async function forgetContacts(sessions: RegistrySessions, order: Order, clTrid: string): Promise<void> {
   const { reseller_id: resellerId } = order;
-  sessions.contacts.delete(resellerId);
+  const refs = (order.contacts ?? {}) as ContactRefs;
   const read = await readProfile(sessions.context, resellerId);
-  if (read) await forgetContact(sessions, read.contact, clTrid);
-  for (const digest of Object.values((order.contacts ?? {}) as ContactRefs)) {
-    const given = await findStored(sessions.context, order.reseller_id, digest);
-    if (given) await forgetContact(sessions, given, clTrid);
+  for (const role of contactRoles) {
+    sessions.contacts.delete(`${resellerId} ${objectRoleOf(sessions.profile, role)}`);
+    const digest = refs[role];
+    const given = digest === undefined ? read?.contact : await findStored(sessions.context, resellerId, digest);
+    if (given) await forgetContact(sessions, { ...given, role }, clTrid);
   }
 }
 

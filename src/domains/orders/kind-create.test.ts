@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { eventOfCreate } from "#domains/orders/result-codes.ts";
 import { nextOrderState } from "#domains/orders/states.ts";
 import { availabilityOf } from "#domains/registry/availability.ts";
-import { createMeanings } from "#registry/registries.ts";
+import { createMeanings } from "#registry/code-meanings.ts";
 
 const meanings = `
   created          1000

@@ -10,7 +10,14 @@ import type { ContactRefs } from "#domains/contacts/stored.ts";
 import type { WantedHost } from "#domains/name-servers/wanted.ts";
 import { ensureContacts, findKnownContact, forgetContacts } from "#domains/orders/contact.ts";
 import { ensureHosts } from "#domains/orders/hosts.ts";
-import { authInfoOf, type Order, type OrderOutcome, type Registered } from "#domains/orders/orders.ts";
+import { launchObstacle } from "#domains/orders/launch.ts";
+import {
+  allocationTokenOf,
+  authInfoOf,
+  type Order,
+  type OrderOutcome,
+  type Registered,
+} from "#domains/orders/orders.ts";
 import { eventOfCreate } from "#domains/orders/result-codes.ts";
 import { shownOf } from "#domains/portfolio/shown.ts";
 import { type AgreedPrice, agreePrice } from "#domains/registry/agree-price.ts";
@@ -67,7 +74,8 @@ export async function check(sessions: RegistrySessions, order: Order): Promise<O
   const { pool, profile } = sessions;
   if (await isFreshlyChecked(sessions, order)) return { event: "available", isFree: true };
   try {
-    const answer = await pool.checkDomain(order.domain_name, { budgetMs: profile.queryTimeoutMs });
+    const allocationToken = allocationTokenOf(sessions.context, order);
+    const answer = await pool.checkDomain(order.domain_name, { budgetMs: profile.queryTimeoutMs, allocationToken });
     const availability = availabilityOf(answer);
     if (availability === "available") return agreesTo(order, answer.agreedFee);
     const reason = answer.reason ?? "the registry says that the name is not available";
@@ -96,7 +104,10 @@ async function isFreshlyChecked(sessions: RegistrySessions, order: Order): Promi
   if (!isFirstStep || checked_at === null || checked_at <= later(sessions, -context.checkFreshMs)) return false;
   if (profile.dataModel !== "thick") return true;
   // Contacts that are given may have to be made first.
-  return order.contacts === null && (await findKnownContact(sessions, order)) !== undefined;
+  if (order.contacts !== null) return false;
+  const roles = profile.contactPerRole ? (["registrant", ...profile.contactTypes] as const) : (["registrant"] as const);
+  const known = await Promise.all(roles.map((role) => findKnownContact(sessions, order, role)));
+  return known.every((id) => id !== undefined);
 }
 
 export const createKind: Kind<Order, OrderOutcome, DomainCreated> = {
@@ -120,6 +131,7 @@ export const createKind: Kind<Order, OrderOutcome, DomainCreated> = {
     const price = await priceOf(sessions, order);
     if (price.is !== "agreed") return { instead: notAgreed(price) };
     const { fee } = price;
+    const allocationToken = allocationTokenOf(context, order);
     const command = domainCreate({
       name: order.domain_name,
       periodYears: order.period_years,
@@ -132,6 +144,7 @@ export const createKind: Kind<Order, OrderOutcome, DomainCreated> = {
       ...(profile.dataModel === "thick" && handles),
       authInfo: profile.authInfo === "none" ? new Secret("") : authInfoOf(context, order),
       ...(fee && { fee }),
+      ...(allocationToken && { allocationToken }),
     });
     return { command };
   },
@@ -143,7 +156,9 @@ export const createKind: Kind<Order, OrderOutcome, DomainCreated> = {
     return { event: "exists", reason: "the name was registered after an info had not found it" };
   },
 
-  meaning: (code, { profile }) => eventOfCreate(code, profile.resultCodes),
+  // RFC 8495 §3.2.1: 2201 is about the order's token, not about our account.
+  meaning: (code, { profile }, { allocation_token_sealed: token }) =>
+    code === 2201 && token !== null ? "rejected" : eventOfCreate(code, profile.resultCodes),
   answered: readAnswer,
   unreachable: () => ({ event: "unreachable", countsAsFailure: true }),
   invalid: (attempt, reason) => ({
@@ -228,7 +243,8 @@ async function rejected(
   }
   const isOurMistake = code === 2001;
   if (isOurMistake) await raiseAlarm(context, { kind: "epp-syntax", subject: profile.id, note: reason });
-  return { event: "rejected", attempt, reason, ...(isOurMistake && { operatorNote: reason }) };
+  const why = (await launchObstacle(sessions, order, code)) ?? reason;
+  return { event: "rejected", attempt, reason: why, ...(isOurMistake && { operatorNote: reason }) };
 }
 
 async function proofOfCreate(sessions: RegistrySessions, order: Order, name: NameInfo): Promise<Proof<OrderOutcome>> {

@@ -24,6 +24,9 @@ import type { Secret } from "#lib/secret.ts";
 /** The context under which an order's authInfo is sealed: it opens in no other row. */
 export const authInfoRow = (orderCode: string) => `registration_orders.auth_info/${orderCode}`;
 
+/** The same for its allocation token (RFC 8495). */
+export const allocationTokenRow = (orderCode: string) => `registration_orders.allocation_token/${orderCode}`;
+
 const columns = {
   id: "int8",
   version: "int8",
@@ -33,6 +36,7 @@ const columns = {
   registry_id: "text",
   period_years: "int4",
   auth_info_sealed: "bytea?",
+  allocation_token_sealed: "bytea?",
   status: orderStatuses,
   phase: [...orderPhases, null],
   verify_cause: ["lost", "exists", "created", null],
@@ -97,6 +101,14 @@ export interface Order extends StepCopy<OrderRow> {
 export function authInfoOf({ sealer }: Pick<Context, "sealer">, { order_code, auth_info_sealed }: Order): Secret {
   if (auth_info_sealed === null) throw new Error("the authInfo of an order is erased at its end");
   return sealer.open(authInfoRow(order_code), auth_info_sealed);
+}
+
+/** The allocation token of an order that has not ended, if it was given one. */
+export function allocationTokenOf(
+  { sealer }: Pick<Context, "sealer">,
+  { order_code, allocation_token_sealed: sealed }: Order,
+): Secret | undefined {
+  return sealed === null ? undefined : sealer.open(allocationTokenRow(order_code), sealed);
 }
 
 /** What a name's registration brought, for the domain's row. */

@@ -3,19 +3,26 @@ import type { Context } from "#context.ts";
 import { itemsText } from "#db/batch.ts";
 import { statement } from "#db/statement.ts";
 import { wakeAll } from "#domains/changes/due.ts";
-import { type ContactRole, checkForRegistry, type GivenContacts, parseContacts } from "#domains/contacts/contact.ts";
+import {
+  type ContactRole,
+  checkForProfile,
+  checkForRegistry,
+  type GivenContacts,
+  parseContacts,
+} from "#domains/contacts/contact.ts";
 import { type ContactRefs, findOtherRole, refsOf, storeContacts } from "#domains/contacts/stored.ts";
 import { parseNameServers } from "#domains/name-servers/wanted.ts";
 import { type Delegation, divideNameServers } from "#domains/orders/delegation.ts";
 import { findNameFacts } from "#domains/orders/name-facts.ts";
-import { authInfoRow } from "#domains/orders/orders.ts";
+import { allocationTokenRow, authInfoRow } from "#domains/orders/orders.ts";
 import { countPaid, paidLimitReached } from "#domains/orders/paid-orders.ts";
-import { askAvailability } from "#domains/registry/availability.ts";
+import { askAvailability, textOfObstacle } from "#domains/registry/availability.ts";
 import { findTarget, type Target } from "#domains/registry/target.ts";
 import { ApiError, invalidField, unavailable } from "#errors.ts";
 import { newAuthCode } from "#lib/auth-code.ts";
 import { type DomainName, InvalidDomainName, parseDomainName } from "#lib/domain-name.ts";
 import { newOrderCode } from "#lib/order-code.ts";
+import { Secret } from "#lib/secret.ts";
 import type { Money } from "#registry/epp/commands/domain/fee.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 import { parseBody } from "#use-case/body.ts";
@@ -30,6 +37,7 @@ const requestBody = Type.Object({
   name_servers: Type.Optional(Type.Array(Type.Unknown())),
   will_renew: Type.Optional(Type.Boolean()),
   dry_run: Type.Optional(Type.Boolean()),
+  allocation_token: Type.Optional(Type.String()),
 });
 
 /** Only an operator ends a pause, which may take a while. */
@@ -51,6 +59,7 @@ export const registerDomain: UseCase = {
     const { domain_name: text, ...asked } = parseBody(requestBody, request.rawBody);
     const name = parseRequestedName(text);
     const given = parseOrderContacts(asked.registrant, asked.contacts);
+    const allocationToken = parseAllocationToken(asked.allocation_token);
     const nameServers = asked.name_servers && parseNameServers(asked.name_servers);
     const target = findTarget(context, name);
     const { live, expectedSeconds } = await checkFacts(context, request, name, target);
@@ -63,10 +72,11 @@ export const registerDomain: UseCase = {
     const { registry } = target;
     const asker = { resellerId: request.caller.resellerId, domainName: name, registry };
     checkForRegistry(registry, given, contactPath);
+    checkForProfile(registry, given, contactPath);
     const years = checkYears(registry, asked.years);
     const delegation = await divideNameServers(context, asker, nameServers);
     const checkedAt = context.clock.now();
-    const fee = await checkAvailability(context, registry, name);
+    const fee = await checkAvailability(context, registry, name, allocationToken);
     if (fee && years !== registry.periodYears) throw pricedForOtherYears(registry);
     const registration = {
       name,
@@ -77,6 +87,7 @@ export const registerDomain: UseCase = {
       years,
       delegation,
       willRenew: asked.will_renew ?? true,
+      allocationToken,
     };
     if (asked.dry_run) return { status: 200, body: presentRegistration(registration) };
     return placeNewOrder(context, request, target, registration);
@@ -95,6 +106,8 @@ interface Registration {
   years: number;
   willRenew: boolean;
   delegation: Delegation;
+  /** With which the registry allocates the name (RFC 8495). */
+  allocationToken: Secret | undefined;
 }
 
 /** What a registration would send. */
@@ -116,6 +129,14 @@ function presentRegistration({ name, given, years, willRenew, delegation, fee }:
 function checkYears({ yearsMax, periodYears }: RegistryProfile, years = periodYears): number {
   if (years <= yearsMax) return years;
   throw invalidField("years", `Under this suffix a name is registered for at most ${yearsMax} years.`);
+}
+
+/** RFC 8495 §4: the schema's type is a token, so white space at its ends, or doubled, could not be sent. */
+const allocationTokenShape = /^[!-~]{1,255}$/;
+
+function parseAllocationToken(text: string | undefined): Secret | undefined {
+  if (text === undefined || allocationTokenShape.test(text)) return text === undefined ? undefined : new Secret(text);
+  throw invalidField("allocation_token", "An allocation token has 1 to 255 printable ASCII characters without spaces.");
 }
 
 /** The registry was asked for the price of its usual period. */
@@ -226,12 +247,26 @@ function alreadyYours(request: UseCaseRequest, orderCode: string | null): ApiErr
 }
 
 /** @returns the price that the registration agrees to, for a name with a price of its own */
-async function checkAvailability(context: Context, registry: RegistryProfile, name: DomainName) {
-  const { availability, fee } = await askAvailability(context, registry.id, name);
+async function checkAvailability(
+  context: Context,
+  registry: RegistryProfile,
+  name: DomainName,
+  allocationToken: Secret | undefined,
+) {
+  const asked = await askAvailability(context, registry.id, name, { allocationToken });
+  const { availability, fee, obstacle, takesTokens } = asked;
+  if (allocationToken && takesTokens === false) {
+    throw invalidField("allocation_token", "The registry of this name takes no allocation tokens: leave it out.");
+  }
+  if (allocationToken && obstacle === "token") {
+    throw invalidField("allocation_token", "The registry does not allocate this name with this token.");
+  }
   if (availability === "taken") throw new ApiError("domain_availability_taken");
   if (availability === "unknown") throw new ApiError("domain_availability_lookuperror");
   if (availability === "refused") {
-    const text = "The registry does not offer this name for registration (reserved, blocked or premium).";
+    const text = obstacle
+      ? textOfObstacle(obstacle)
+      : "The registry does not offer this name for registration (reserved, blocked or premium).";
     throw new ApiError("domain_availability_blocked", { text });
   }
   return fee;
@@ -258,6 +293,8 @@ async function placeNewOrder(
     later_name_servers: later,
     later_order_code: later && newOrderCode(context.random, "CHG"),
     auth_info_sealed: byteaText(context.sealer.seal(authInfoRow(code), newAuthCode(context.random))),
+    allocation_token_sealed:
+      wanted.allocationToken && byteaText(context.sealer.seal(allocationTokenRow(code), wanted.allocationToken)),
     locks_name: registry.lockNewNames,
     checked_at: wanted.checkedAt,
     fee_amount: wanted.fee?.amount,
@@ -313,17 +350,17 @@ async function answerLiveOrder(context: Context, request: UseCaseRequest, code: 
 const insertOrders = statement(
   "orders-insert",
   `WITH new AS MATERIALIZED (
-     SELECT item, order_code, reseller_id, domain_name, suffix, registry_id, period_years, auth_info_sealed, locks_name, checked_at,
+     SELECT item, order_code, reseller_id, domain_name, suffix, registry_id, period_years, auth_info_sealed, allocation_token_sealed, locks_name, checked_at,
        fee_amount, fee_currency, will_renew, name_servers, later_name_servers, later_order_code, contacts, at, answered
      FROM jsonb_to_recordset($items::jsonb) AS item(item int4, order_code text, reseller_id int8, domain_name text,
-       suffix text, registry_id text, period_years int4, auth_info_sealed bytea, locks_name bool, checked_at timestamptz,
+       suffix text, registry_id text, period_years int4, auth_info_sealed bytea, allocation_token_sealed bytea, locks_name bool, checked_at timestamptz,
        fee_amount numeric, fee_currency text, will_renew bool, name_servers jsonb, later_name_servers jsonb,
        later_order_code text, contacts jsonb, at timestamptz, answered jsonb)),
    placed AS (
      INSERT INTO registration_orders (order_code, reseller_id, domain_name, suffix, registry_id, period_years,
-       auth_info_sealed, locks_name, status, checked_at, fee_amount, fee_currency, will_renew, name_servers, later_name_servers,
+       auth_info_sealed, allocation_token_sealed, locks_name, status, checked_at, fee_amount, fee_currency, will_renew, name_servers, later_name_servers,
        later_order_code, contacts, created_at, updated_at)
-     SELECT order_code, reseller_id, domain_name, suffix, registry_id, period_years, auth_info_sealed, locks_name,
+     SELECT order_code, reseller_id, domain_name, suffix, registry_id, period_years, auth_info_sealed, allocation_token_sealed, locks_name,
        'NotProvisioned', checked_at, fee_amount, fee_currency, will_renew, name_servers, later_name_servers,
        later_order_code, contacts, at, at FROM new ORDER BY item
      ON CONFLICT (domain_name) WHERE status IN ('NotProvisioned', 'Processing', 'Pending') DO NOTHING

@@ -5,25 +5,31 @@
 import type { Context } from "#context.ts";
 import type { Listener } from "#db/listener.ts";
 import { statement } from "#db/statement.ts";
+import type { Secret } from "#lib/secret.ts";
 import type { Money } from "#registry/epp/commands/domain/fee.ts";
 import type { CheckPurpose } from "#registry/epp/pool/pool.ts";
 import type { PricedAvailability } from "#registry/premium.ts";
 
-/** Its payload: questions separated by commas, each an id, the registry's id, the name and the purpose, separated by spaces. */
+/**
+ * Its payload: questions separated by commas, each an id, the registry's id, the name, the purpose and, if there is one, an
+ * allocation token, sealed, separated by spaces.
+ */
 export const checkChannel = "name_check";
 /** Its payload: a JSON array of `CheckAnswer`. */
 export const checkAnswerChannel = "registry_check_answer";
 
 /** A question's id has 12 characters, so that the answers of one batch fit into the 8,000 bytes of a notification. */
 const idBytes = 9;
-/** The same for questions with the longest names. */
-const questionsInPayloadMax = 16;
+/** The same for questions with the longest names and tokens. */
+const questionsInPayloadMax = 8;
 
 export const askCheck = statement(
   "name-check-ask",
   `SELECT 0 AS item,
-     pg_notify('${checkChannel}', string_agg(id || ' ' || registry_id || ' ' || domain_name || ' ' || purpose, ','))::text AS notified
-   FROM jsonb_to_recordset($items::jsonb) AS question(item int4, id text, registry_id text, domain_name text, purpose text)
+     pg_notify('${checkChannel}', string_agg(id || ' ' || registry_id || ' ' || domain_name || ' ' || purpose || coalesce(' ' || token, ''),
+     ','))::text AS notified
+   FROM jsonb_to_recordset($items::jsonb) AS question(item int4, id text, registry_id text, domain_name text, purpose text,
+     token text)
    GROUP BY item / ${questionsInPayloadMax}`,
   { item: "int4", notified: "text" },
 );
@@ -34,6 +40,18 @@ export type Availability = "available" | "taken" | "refused" | "unknown";
 export interface NameCheck {
   availability: Availability;
   fee?: Money;
+  /** Why a refused name is, where the registry says so by an extension. */
+  obstacle?: "claims-notice" | "token";
+  /** Whether the registry has allocation tokens (RFC 8495); absent if none was given, and from workers of an earlier version. */
+  takesTokens?: boolean;
+}
+
+/** The context under which a question's allocation token is sealed. */
+const questionRow = (id: string) => `name_check.token/${id}`;
+
+/** The token of a question, as `askAvailability` has sealed it. */
+export function tokenOfQuestion({ sealer }: Pick<Context, "sealer">, id: string, sealed: string): Secret {
+  return sealer.open(questionRow(id), Buffer.from(sealed, "base64url"));
 }
 
 export interface CheckAnswer extends NameCheck {
@@ -46,13 +64,33 @@ export interface CheckAnswer extends NameCheck {
  */
 export function availabilityOf(check: { available: boolean; reason?: string | undefined }): Availability {
   if (check.available) return "available";
-  return /reserv|block|premium|prohibit|restrict|policy|not allowed/i.test(check.reason ?? "") ? "refused" : "taken";
+  const reason = check.reason ?? "";
+  const isRefused = /reserv|block|premium|prohibit|restrict|policy|not allowed|claims notice/i.test(reason);
+  return isRefused || isAboutToken(reason) ? "refused" : "taken";
 }
+
+/** What an obstacle means for who asked. */
+export function textOfObstacle(obstacle: NonNullable<NameCheck["obstacle"]>): string {
+  return {
+    "claims-notice":
+      "The name matches a trademark, and its registrant must acknowledge a claims notice first: such names cannot be registered here.",
+    token: "The registry allocates this name only to who has its allocation token.",
+  }[obstacle];
+}
+
+/** RFC 8495 §3.1.1: "Allocation Token required", or "mismatch". */
+const isAboutToken = (reason: string) => /allocation token/i.test(reason);
 
 /** The same with the price that the registration must agree to. */
 export function nameCheckOf(check: PricedAvailability): NameCheck {
-  const { agreedFee: fee } = check;
-  return { availability: availabilityOf(check), ...(fee && { fee }) };
+  const { agreedFee: fee, needsClaimsNotice, reason = "", takesTokens } = check;
+  const obstacle = needsClaimsNotice ? "claims-notice" : isAboutToken(reason) ? "token" : undefined;
+  return {
+    availability: availabilityOf(check),
+    ...(fee && { fee }),
+    ...(obstacle && !check.available && { obstacle }),
+    ...(takesTokens !== undefined && { takesTokens }),
+  };
 }
 
 /** How many times longer than other questions those about a list of names may take: their lane is narrow. */
@@ -86,17 +124,18 @@ export async function askAvailability(
   context: Context,
   registryId: string,
   name: string,
-  purpose: CheckPurpose = "check",
+  { purpose = "check", allocationToken }: { purpose?: CheckPurpose; allocationToken?: Secret | undefined } = {},
 ): Promise<NameCheck> {
   const budgetMs = checkBudgetMsOf(context, purpose);
   const id = context.random.bytes(idBytes).toString("base64url");
   const waiting = askers(context.listener);
   const { promise, resolve } = Promise.withResolvers<NameCheck>();
   waiting.set(id, resolve);
+  const token = allocationToken && context.sealer.seal(questionRow(id), allocationToken).toString("base64url");
   const ask = async () => {
     // Otherwise it could miss the answer.
     await context.listener.listening();
-    await context.database.batched(askCheck, { id, registry_id: registryId, domain_name: name, purpose });
+    await context.database.batched(askCheck, { id, registry_id: registryId, domain_name: name, purpose, token });
   };
   const halfOver = setTimeout(() => void ask().catch(() => {}), budgetMs / 2);
   const budgetOver = setTimeout(() => {

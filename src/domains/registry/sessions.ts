@@ -15,8 +15,8 @@ export interface RegistrySessions {
   context: OwnerContext;
   profile: RegistryProfile;
   pool: EppPool;
-  /** Resellers' contacts that the registry holds, by reseller, with the version of the profile. */
-  contacts: Map<number, { version: string; id: string }>;
+  /** Contacts of resellers' profiles that the registry holds, by reseller and role, with the version of the profile. */
+  contacts: Map<string, { version: string; id: string }>;
   /** Ids of contacts that are being deleted: no order uses them, even if it has found them before. */
   leavingContacts: Set<string>;
   /** Names with a step in progress. */

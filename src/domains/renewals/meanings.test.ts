@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { renewalEventOfDelete } from "#domains/renewals/kind-delete.ts";
 import { eventOfRenew } from "#domains/renewals/kind-renew.ts";
 import { nextRenewalState } from "#domains/renewals/states.ts";
-import { renewalMeanings } from "#registry/registries.ts";
+import { renewalMeanings } from "#registry/code-meanings.ts";
 
 /** The codes of RFC 5730 §3, and some that no registry should send. */
 const codes = Array.from({ length: 1_600 }, (_, index) => 1000 + index);

@@ -1,7 +1,26 @@
+import type { Secret } from "#lib/secret.ts";
 import { eppNamespace } from "#registry/epp/namespaces.ts";
 import type { ResponseFrame } from "#registry/epp/response.ts";
 import type { XmlElement, XmlNode } from "#registry/epp/xml/xml.ts";
 import { elementsOf, findChild, getChild, isElement } from "#registry/epp/xml/xml.ts";
+
+/** Facts for extensions of single registries. A registry without such an extension never sees them. */
+export interface CommandFacts {
+  /** About the contact that is created. */
+  readonly contact?: ContactFacts | undefined;
+  /** About an info: the registry issues the name's auth code to its registrar, or withdraws it. */
+  readonly issuedCode?: "request" | "cancel" | undefined;
+}
+
+export interface ContactFacts {
+  /** The role that it is for; absent where a contact may have several. */
+  readonly role?: "registrant" | "admin" | "tech" | "billing" | undefined;
+  /** A language tag (RFC 5646). */
+  readonly language?: string | undefined;
+  readonly isOrganisation: boolean;
+  /** The organisation's number in its country's register, or for VAT. */
+  readonly enterpriseNumber?: Secret | undefined;
+}
 
 /**
  * One EPP command. It can be sent any number of times, each time with its own clTRID.
@@ -11,6 +30,8 @@ export interface EppCommand<Data> {
   /** The object and the verb, e.g. "domain:create". */
   readonly name: string;
   readonly kind: "query" | "transform" | "session";
+  /** What some registries' extensions say about its object, beside what the RFCs' elements do (src/registry/flavours/). */
+  readonly facts?: CommandFacts;
   /** The whole document. @param clTRID 3 to 64 characters, never used before */
   frame(clTRID: string): XmlElement;
   /**

@@ -5,6 +5,8 @@ export const hostNamespace = "urn:ietf:params:xml:ns:host-1.0";
 export const secDnsNamespace = "urn:ietf:params:xml:ns:secDNS-1.1";
 export const rgpNamespace = "urn:ietf:params:xml:ns:rgp-1.0";
 export const feeNamespace = "urn:ietf:params:xml:ns:epp:fee-1.0";
+export const allocationTokenNamespace = "urn:ietf:params:xml:ns:allocationToken-1.0";
+export const launchNamespace = "urn:ietf:params:xml:ns:launch-1.0";
 export const loginSecNamespace = "urn:ietf:params:xml:ns:epp:loginSec-1.0";
 export const changePollNamespace = "urn:ietf:params:xml:ns:changePoll-1.0";
 /** Data of messages that servers announce as objects, although no command is about them. */

@@ -9,6 +9,8 @@ export interface ServiceRequirements {
   /** Namespaces of objects and extensions that we use where the registry offers them. */
   readonly optionalObjectURIs: readonly string[];
   readonly extensionURIs: readonly string[];
+  /** Extensions without which a session is useless: of each list, the first that the registry offers. Default: none. */
+  readonly newestOf?: readonly (readonly string[])[] | undefined;
 }
 
 /**
@@ -21,9 +23,14 @@ export function chooseServices(ours: ServiceRequirements, offered: Greeting): Ep
   const missing = ours.requiredObjectURIs.filter((uri) => !isOffered(uri));
   if (missing.length > 0) throw notOffered(`the registry does not offer ${missing.join(", ")}`);
   if (!offered.versions.includes("1.0")) throw notOffered("the registry does not speak EPP 1.0");
+  const newest = (ours.newestOf ?? []).map((versions) => {
+    const found = versions.find((uri) => offered.extensionURIs.includes(uri));
+    if (found === undefined) throw notOffered(`the registry does not offer ${versions.join(" or ")}`);
+    return found;
+  });
   return {
     objectURIs: [...ours.requiredObjectURIs, ...ours.optionalObjectURIs.filter(isOffered)],
-    extensionURIs: ours.extensionURIs.filter((uri) => offered.extensionURIs.includes(uri)),
+    extensionURIs: [...newest, ...ours.extensionURIs.filter((uri) => offered.extensionURIs.includes(uri))],
     language: offered.languages.includes("en") ? "en" : (offered.languages[0] ?? "en"),
   };
 }

@@ -3,16 +3,27 @@
  * show it, so an answer 1000 is the proof. A code is drawn once, so after a lost answer the same one is set again.
  */
 import { statement } from "#db/statement.ts";
+import { describeAnswer } from "#domains/changes/kind.ts";
+import type { Ask } from "#domains/changes/proof.ts";
 import type { AuthCodeInput } from "#domains/managing/auth-code/rows.ts";
 import { type ChangeOrder, changeSecretRow } from "#domains/managing/change-orders.ts";
 import { type OrderKind, type Plan, whileHeld } from "#domains/managing/order-kind.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { newAuthCode } from "#lib/auth-code.ts";
+import { domainInfo } from "#registry/epp/commands/domain/info.ts";
 import { domainUpdate } from "#registry/epp/commands/domain/update.ts";
+import { flavourOf } from "#registry/flavours/flavours.ts";
 
 const codeOfName = statement("auth-code-of-name", "SELECT change_code FROM auth_codes WHERE domain_name = $name", {
   change_code: "text",
 });
+
+// The order's end makes it readable, and erases it here.
+const keepIssued = statement(
+  "auth-code-issued",
+  "UPDATE changes SET secret_sealed = $sealed WHERE id = $id AND version = $version RETURNING version",
+  { version: "int8" },
+);
 
 /** RFC 5730 §3. */
 const doneCode = 1000;
@@ -23,7 +34,8 @@ export const authCodeKind: OrderKind = {
   isEachDone: true,
   pendingStatus: "pendingUpdate",
 
-  plan: whileHeld((sessions, order, info) => {
+  plan: whileHeld((sessions, order, info, ask) => {
+    if (flavourOf(sessions.profile)?.issuesCodes) return askRegistry(sessions, order, ask);
     if (order.attempts.some(({ result_code }) => result_code === doneCode)) return { is: "done" };
     const input = order.input as AuthCodeInput;
     if ("replaces" in input) return planEnd(sessions, order, input.replaces);
@@ -35,15 +47,49 @@ export const authCodeKind: OrderKind = {
   }),
 };
 
+/**
+ * Asks a registry that issues codes itself: the answer to an info has the code, and a repeated one the same. A code that has
+ * expired here is withdrawn there.
+ */
+async function askRegistry({ context, profile }: RegistrySessions, order: ChangeOrder, ask: Ask): Promise<Plan> {
+  const { domain_name: name, change_code: changeCode, input } = order;
+  const isEnd = "replaces" in (input as AuthCodeInput);
+  if (isEnd && !(await isPresent(context, name, (input as { replaces: string }).replaces))) return { is: "done" };
+  const answer = await ask(domainInfo(name, { issuedCode: isEnd ? "cancel" : "request" })).catch(
+    (error: Error) => error,
+  );
+  if (answer instanceof Error) return { is: "unknown", reason: answer.message };
+  if (answer.code !== doneCode) {
+    return { is: "refused", as: "failed", reason: `the registry issues no code: ${describeAnswer(answer)}` };
+  }
+  if (isEnd) return { is: "done" };
+  const code = answer.data?.authInfo;
+  if (!code) return { is: "unknown", reason: `${profile.id} has answered the request for an auth code without one` };
+  const sealed = context.sealer.seal(changeSecretRow(changeCode), code);
+  const [kept] = await context.database.query(keepIssued, { id: order.id, version: order.version, sealed });
+  if (!kept) return { is: "unknown", reason: "the order was changed while the registry was asked" };
+  order.version = kept.version;
+  return { is: "done" };
+}
+
 /** Replaces a code at its end, unless a newer order has set another one meanwhile. */
 async function planEnd(
   { context, profile }: RegistrySessions,
   { domain_name: name }: ChangeOrder,
   replaced: string,
 ): Promise<Plan> {
-  const [present] = await context.database.query(codeOfName, { name });
-  if (present?.change_code !== replaced) return { is: "done" };
+  if (!(await isPresent(context, name, replaced))) return { is: "done" };
   // Nobody keeps it, so each attempt draws its own.
   const authInfo = profile.spentAuthInfo === "removed" ? null : newAuthCode(context.random);
   return { is: "send", command: domainUpdate({ name, authInfo }) };
+}
+
+/** Whether a code is still the name's: a newer order may have set another one. */
+async function isPresent(
+  { database }: RegistrySessions["context"],
+  name: string,
+  changeCode: string,
+): Promise<boolean> {
+  const [present] = await database.query(codeOfName, { name });
+  return present?.change_code === changeCode;
 }

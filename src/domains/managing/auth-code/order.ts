@@ -6,6 +6,7 @@ import { type LockedName, placeChange } from "#domains/managing/place.ts";
 import { lockedStatus } from "#domains/portfolio/present.ts";
 import { ApiError } from "#errors.ts";
 import { newAuthCode } from "#lib/auth-code.ts";
+import { flavourOf } from "#registry/flavours/flavours.ts";
 import type { UseCase } from "#use-case/use-case.ts";
 
 const dayMs = 24 * 60 * 60_000;
@@ -28,6 +29,7 @@ export const orderAuthCode: UseCase = {
       kind: authCodeKind,
       prefix: "CHG",
       input: { readable_hours: context.authCodeHours } satisfies AuthCodeInput,
+      // Where the registry issues the code, its own takes the place of this one.
       secret: newAuthCode(context.random),
       check: (_tx, name) => checkTransferable(context, name),
     });
@@ -37,7 +39,8 @@ export const orderAuthCode: UseCase = {
 /** @throws ApiError why no code of ours would help another registrar */
 function checkTransferable({ registries, clock }: Context, name: LockedName): void {
   const profile = registries.find(({ id }) => id === name.registry_id);
-  if (profile?.authInfo === "registry") throw new ApiError("auth_code_not_issued");
+  const isIssued = profile !== undefined && flavourOf(profile)?.issuesCodes === true;
+  if (profile?.authInfo === "registry" && !isIssued) throw new ApiError("auth_code_not_issued");
   if (profile?.authInfo === "none") {
     const text =
       "The registry of this name uses no auth codes: another registrar can request the transfer without one.";

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { Secret } from "#lib/secret.ts";
 import { EppCheckRefused } from "#registry/epp/errors.ts";
 import { count, startFixture } from "#registry/epp/pool/test-pool.ts";
 import type { StandIn } from "#registry/epp/test-stand-in-server.ts";
@@ -15,6 +16,17 @@ describe("coalesced checks", () => {
     assert.ok(answers.every(({ available }) => available));
     assert.equal(count(standIn, "domain:check"), 2);
     await pool.checkDomain("a.example", { budgetMs: waitMs });
+    assert.equal(count(standIn, "domain:check"), 3);
+  });
+
+  test("who has an allocation token shares an answer only with who has the same one", async (context) => {
+    const { standIn, pool } = await startFixture(context);
+    const ask = (token?: string) =>
+      pool.checkDomain("a.example", {
+        budgetMs: waitMs,
+        allocationToken: token === undefined ? token : new Secret(token),
+      });
+    await Promise.all([ask(), ask("one"), ask("two"), ask("one"), ask()]);
     assert.equal(count(standIn, "domain:check"), 3);
   });
 

@@ -1,10 +1,12 @@
 import type { Random } from "#lib/random.ts";
+import type { Secret } from "#lib/secret.ts";
 import { isAccountThreat, isSessionEnd, isSuccess } from "#registry/epp/codes.ts";
 import type { DomainAvailability } from "#registry/epp/commands/domain/check.ts";
 import { domainCheck } from "#registry/epp/commands/domain/check.ts";
 import type { FeeQuestion } from "#registry/epp/commands/domain/fee.ts";
+import { claimsReason } from "#registry/epp/commands/domain/launch.ts";
 import { EppCheckRefused, EppNotSent, EppUnanswered } from "#registry/epp/errors.ts";
-import { feeNamespace } from "#registry/epp/namespaces.ts";
+import { allocationTokenNamespace, feeNamespace } from "#registry/epp/namespaces.ts";
 import { BulkLane } from "#registry/epp/pool/bulk-lane.ts";
 import { OrdinaryPrices } from "#registry/epp/pool/ordinary-prices.ts";
 import type { CheckOptions, CheckPurpose, EppPool, EppPoolOptions, Lease } from "#registry/epp/pool/pool.ts";
@@ -26,13 +28,16 @@ interface CheckSettings
 interface Question {
   readonly name: string;
   readonly purpose: CheckPurpose;
+  readonly allocationToken?: Secret | undefined;
   /** Callers who still wait for the answer. */
   askersCount: number;
   /** Whether it has a session. */
   isServed: boolean;
 }
 
-const keyOf = ({ purpose, name }: Pick<Question, "purpose" | "name">) => `${purpose} ${name}`;
+/** Who has a token asks another question. */
+const keyOf = ({ purpose, name, allocationToken: token }: Pick<Question, "purpose" | "name" | "allocationToken">) =>
+  `${purpose} ${name} ${token?.reveal() ?? ""}`;
 
 /**
  * Checks names so that concurrent callers with the same name share one command. A caller's budget ends only its own wait: a
@@ -57,11 +62,15 @@ export class CoalescedChecks {
   }
 
   /** @throws as EppPool.checkDomain */
-  async check(name: string, { budgetMs, purpose = "check" }: CheckOptions): Promise<PricedAvailability> {
+  async check(
+    name: string,
+    { budgetMs, purpose = "check", allocationToken }: CheckOptions,
+  ): Promise<PricedAvailability> {
     // A bulk check may share a quicker one; the reverse would make an order wait for the lane.
     const shared =
-      this.#inProgress.get(keyOf({ purpose: "check", name })) ?? this.#inProgress.get(keyOf({ purpose, name }));
-    const question = shared ?? this.#begin(name, purpose);
+      this.#inProgress.get(keyOf({ purpose: "check", name, allocationToken })) ??
+      this.#inProgress.get(keyOf({ purpose, name, allocationToken }));
+    const question = shared ?? this.#begin(name, purpose, allocationToken);
     question.askersCount += 1;
     const outOfBudget = Promise.withResolvers<never>();
     const timer = setTimeout(() => outOfBudget.reject(new EppUnanswered("timeout")), budgetMs);
@@ -75,8 +84,8 @@ export class CoalescedChecks {
     }
   }
 
-  #begin(name: string, purpose: CheckPurpose) {
-    const question = { name, purpose, askersCount: 0, isServed: false };
+  #begin(name: string, purpose: CheckPurpose, allocationToken: Secret | undefined) {
+    const question = { name, purpose, allocationToken, askersCount: 0, isServed: false };
     // Starts after the first caller is counted.
     const answer = Promise.resolve().then(() => this.#askUntilKnown(question));
     const begun = Object.assign(question, { answer });
@@ -113,8 +122,12 @@ export class CoalescedChecks {
     const fees = lease.extensionURIs.includes(feeNamespace)
       ? { commands: [create], periodForm, currency: (prices ?? premium)?.currency }
       : undefined;
-    const data = await checkOn(lease, random, name, fees);
+    const takesTokens = lease.extensionURIs.includes(allocationTokenNamespace);
+    const { allocationToken } = question;
+    const answer = await checkOn(lease, random, name, fees, takesTokens ? allocationToken : undefined);
+    const data = { ...answer, ...(allocationToken && { takesTokens }) };
     if (!data.available) return data;
+    if (data.needsClaimsNotice) return { ...data, available: false, reason: claimsReason };
     const askFees = async (other: string) => (await checkOn(lease, random, other, fees)).fees;
     const ordinary = needsOrdinaryPrice(data.fees)
       ? await this.#ordinaryPrices[purpose].find(name, create, askFees)
@@ -135,8 +148,9 @@ export async function checkOn(
   random: Random,
   name: string,
   fees: FeeQuestion | undefined,
+  token?: Secret,
 ): Promise<DomainAvailability> {
-  const { code, message, data } = await lease.request(domainCheck(name, fees), { clTRID: createClTRID(random) });
+  const { code, message, data } = await lease.request(domainCheck(name, fees, token), { clTRID: createClTRID(random) });
   if (!isSuccess(code) || !data) throw new EppCheckRefused(code, message);
   return data;
 }

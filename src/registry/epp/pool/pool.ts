@@ -72,6 +72,8 @@ export interface CheckOptions {
   readonly budgetMs: number;
   /** Default: `check`. */
   readonly purpose?: CheckPurpose;
+  /** Asks whether the name is free for who has this token (RFC 8495), where the registry has the extension. */
+  readonly allocationToken?: Secret | undefined;
 }
 
 export interface PriceOptions {

@@ -51,12 +51,19 @@ async function loadSchemas(): Promise<FrameValidator> {
 }
 
 /**
- * RFC 5730 §4.1 demands a schema for each element in an `<extension>`. There is none for what only one registry knows: without
- * one, such an element needs to be well-formed only.
+ * RFC 5730 §4.1 demands a schema for each element in a command's `<extension>`. There is none for what only one registry knows:
+ * such an element needs to be well-formed only.
  */
 function allowForeignExtensions(schema: Uint8Array): Uint8Array {
-  const type = /(<complexType name="extAnyType">\s*<sequence>\s*<any namespace="##other")/;
-  return Buffer.from(Buffer.from(schema).toString("utf8").replace(type, '$1 processContents="lax"'));
+  const text = Buffer.from(schema).toString("utf8");
+  const [type = ""] = /<complexType name="extAnyType">.*?<\/complexType>/s.exec(text) ?? [];
+  const foreign = type
+    .replace("extAnyType", "foreignAnyType")
+    .replace('namespace="##other"', 'namespace="##other" processContents="lax"');
+  // The first use after this type is in a command.
+  const [before = "", after = ""] = text.split('<complexType name="commandType">');
+  const command = after.replace('type="epp:extAnyType"', 'type="epp:foreignAnyType"');
+  return Buffer.from(`${before}${foreign}<complexType name="commandType">${command}`);
 }
 
 /** libxml2 quotes the offending value, which may be a password: keep the element, the attribute and the broken facet. */

@@ -1,10 +1,10 @@
 import { contactNamespace, domainNamespace, eppNamespace, hostNamespace } from "#registry/epp/namespaces.ts";
 import { hiddenText, hideSecrets } from "#registry/epp/redaction.ts";
 import type { XmlElement, XmlNode } from "#registry/epp/xml/xml.ts";
-import { isElement, VerbatimXml } from "#registry/epp/xml/xml.ts";
+import { findChild, isElement, VerbatimXml } from "#registry/epp/xml/xml.ts";
 
-/** In any namespace: redacting too much costs nothing. Covers RFC 5730, 5731, 5733 and 8807. */
-const credentialElements: ReadonlySet<string> = new Set(["pw", "newPW", "authInfo"]);
+/** In any namespace: redacting too much costs nothing. Covers RFC 5730, 5731, 5733, 8495 and 8807. */
+const credentialElements: ReadonlySet<string> = new Set(["pw", "newPW", "authInfo", "allocationToken"]);
 
 /** What a registry shows of a contact that says who somebody is (RFC 5733 §3.1.2). */
 const personElements: ReadonlySet<string> = new Set([
@@ -17,6 +17,8 @@ const personElements: ReadonlySet<string> = new Set([
   "voice",
   "fax",
   "email",
+  "vat",
+  "whoisEmail",
 ]);
 
 /** The document with its secrets, for the socket only. @throws Error on characters that XML cannot contain */
@@ -32,9 +34,16 @@ export function writeXmlRedacted(root: XmlElement, secrets: readonly string[] = 
   return writeElement(root, nothingAround, secrets);
 }
 
-/** A part of a registry's message for the database: what says who somebody is becomes `[secret]` in every object but a name's. */
-export function writeXmlToKeep(part: XmlElement): string {
-  return writeElement(part, { ...nothingAround, hidesPeople: true }, []);
+/** Whether this part of an answer shows a contact. */
+export const showsContact = (resData: XmlElement | undefined): boolean =>
+  findChild(resData, contactNamespace, "infData") !== undefined;
+
+/**
+ * A part of a registry's message for the database: what says who somebody is becomes `[secret]` in every object but a name's.
+ * @param isAboutContact the message shows a contact
+ */
+export function writeXmlToKeep(part: XmlElement, isAboutContact = false): string {
+  return writeElement(part, { ...nothingAround, isAboutContact, hidesPeople: true }, []);
 }
 
 /** The context of an element: the namespace and prefix of its parent, which it often shares, and all bound prefixes. */
@@ -45,6 +54,8 @@ interface Surroundings {
   readonly bound: ReadonlyMap<string, string>;
   /** Inside what a registry shows of a contact. */
   readonly isShownContact: boolean;
+  /** In an answer that shows a contact: a registry's own extension may say more about it (contact-fields.ts). */
+  readonly isAboutContact: boolean;
   /** Whether people are hidden elsewhere too. */
   readonly hidesPeople: boolean;
 }
@@ -54,28 +65,49 @@ const nothingAround: Surroundings = {
   prefix: "",
   bound: new Map([["", ""]]),
   isShownContact: false,
+  isAboutContact: false,
   hidesPeople: false,
 };
+
+/** Of the extensions of the RFCs, none says who somebody is. */
+const rfcNamespace = /^urn:ietf:params:xml:ns:/;
 
 /** Undefined: nothing is redacted. */
 type Hidden = readonly string[] | undefined;
 
 function writeElement(element: XmlElement, around: Surroundings, hidden: Hidden): string {
   const { namespace } = element;
-  const isInfo = namespace === contactNamespace && element.name === "infData";
+  // In a registry's own extension about contacts too.
+  const isInfo = element.name === "infData" && (namespace === contactNamespace || /\bcontact-ext-/.test(namespace));
   const entered = namespace === around.namespace ? around : enter(namespace, around);
-  const inner = isInfo ? { ...entered, isShownContact: true } : entered;
+  const isShownContact = around.isShownContact || isInfo;
+  const isAboutContact = around.isAboutContact || isAnswerAboutContact(element);
+  const inner = { ...entered, isShownContact, isAboutContact };
   const tag = inner.prefix ? `${inner.prefix}:${element.name}` : element.name;
   let start = `<${tag}`;
   if (inner.bound !== around.bound) {
     start += ` ${inner.prefix ? `xmlns:${inner.prefix}` : "xmlns"}="${escapeXml(namespace)}"`;
   }
-  for (const [name, value] of element.attributes) start += ` ${name}="${writeText(value, hidden)}"`;
+  const isForeign = hidden !== undefined && isAboutContact && !rfcNamespace.test(namespace);
+  for (const [name, value] of element.attributes) {
+    start += ` ${name}="${isForeign ? hiddenText : writeText(value, hidden)}"`;
+  }
   let content = "";
   const isPerson = personElements.has(element.name) && (around.isShownContact || mayBePerson(element, around));
   if (hidden && (isPerson || credentialElements.has(element.name))) content = hiddenText;
-  else for (const child of element.children) content += writeNode(child, inner, hidden);
+  else
+    for (const child of element.children)
+      content += isForeign ? hideText(child, inner, hidden) : writeNode(child, inner, hidden);
   return content ? `${start}>${content}</${tag}>` : `${start}/>`;
+}
+
+const isAnswerAboutContact = (element: XmlElement) =>
+  element.name === "response" && showsContact(findChild(element, eppNamespace, "resData"));
+
+/** The node of an element whose every text may be about a person. */
+function hideText(node: XmlNode, around: Surroundings, hidden: Hidden): string {
+  if (typeof node === "string") return node.trim() === "" ? "" : hiddenText;
+  return writeNode(node, around, hidden);
 }
 
 /** A `<name>` is mostly that of a domain or a host. */

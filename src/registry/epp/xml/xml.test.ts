@@ -187,9 +187,13 @@ describe("writing XML", () => {
     const redacted = writeXmlRedacted(parseXml(info));
     assert.doesNotMatch(redacted, /Ada|Mews|ada@/);
     assert.match(redacted, /DH1.*GB/);
+    const answer = (data: string) =>
+      `<epp xmlns="urn:ietf:params:xml:ns:epp-1.0"><response><resData>${data}</resData><extension><x:infData xmlns:x="urn:x-1.0"><x:taxNumber of="GB">GB123456</x:taxNumber></x:infData></extension></response></epp>`;
+    assert.doesNotMatch(writeXmlRedacted(parseXml(answer(info))), /GB123456|of="GB"/);
     const domain =
       '<domain:infData xmlns:domain="urn:ietf:params:xml:ns:domain-1.0"><domain:name>a.example</domain:name></domain:infData>';
     assert.equal(writeXmlRedacted(parseXml(domain)), domain);
+    assert.equal(writeXmlRedacted(parseXml(answer(domain))), answer(domain));
   });
 });
 

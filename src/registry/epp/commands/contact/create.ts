@@ -1,10 +1,11 @@
 import type { Secret } from "#lib/secret.ts";
-import type { EppCommand } from "#registry/epp/command.ts";
+import type { ContactFacts, EppCommand } from "#registry/epp/command.ts";
 import { objectCommandFrame } from "#registry/epp/command.ts";
 import type { PostalInfo } from "#registry/epp/commands/contact/postal-info.ts";
 import { postalInfoElement } from "#registry/epp/commands/contact/postal-info.ts";
 import { contactNamespace } from "#registry/epp/namespaces.ts";
 import { findDate } from "#registry/epp/xml/values.ts";
+import type { XmlElement } from "#registry/epp/xml/xml.ts";
 import { elementsOf, findChild, getText, optionalOf, tolerate } from "#registry/epp/xml/xml.ts";
 
 export interface ContactCreateRequest {
@@ -16,6 +17,9 @@ export interface ContactCreateRequest {
   readonly fax?: string | Secret;
   readonly email: string | Secret;
   readonly authInfo: Secret;
+  /** What only this registry knows of contacts. */
+  readonly extensions?: readonly XmlElement[];
+  readonly facts?: ContactFacts;
 }
 
 export interface ContactCreated {
@@ -39,7 +43,8 @@ export function contactCreate(request: ContactCreateRequest): EppCommand<Contact
   return {
     name: "contact:create",
     kind: "transform",
-    frame: (clTRID) => objectCommandFrame(element, clTRID),
+    facts: { contact: request.facts },
+    frame: (clTRID) => objectCommandFrame(element, clTRID, request.extensions),
     parse: (resData) => {
       const creData = findChild(resData, contactNamespace, "creData");
       return tolerate(() => ({

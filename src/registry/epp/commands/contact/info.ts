@@ -1,4 +1,5 @@
 import type { Secret } from "#lib/secret.ts";
+import { type ContactField, type ContactFieldValue, readContactFields } from "#registry/contact-fields.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
 import { objectCommandFrame } from "#registry/epp/command.ts";
 import type { PostalInfo } from "#registry/epp/commands/contact/postal-info.ts";
@@ -29,18 +30,27 @@ export interface ContactInfo {
   readonly crID: string | undefined;
   readonly crDate: Date | undefined;
   readonly upDate: Date | undefined;
+  /** What only this registry knows of contacts, where it shows it. */
+  readonly extraFields: readonly ContactFieldValue[];
 }
 
 const contact = elementsOf(contactNamespace);
 
-/** RFC 5733 §3.1.2. @param authInfo shows all fields of another registrar's contact */
-export function contactInfo(id: string, authInfo?: Secret): EppCommand<ContactInfo> {
+/**
+ * RFC 5733 §3.1.2.
+ * @param authInfo shows all fields of another registrar's contact @param fields of the registry's profile, to be read too
+ */
+export function contactInfo(
+  id: string,
+  authInfo?: Secret,
+  fields: readonly ContactField[] = [],
+): EppCommand<ContactInfo> {
   const credential = authInfo && contact("authInfo", [contact("pw", [authInfo])]);
   return {
     name: "contact:info",
     kind: "query",
     frame: (clTRID) => objectCommandFrame(contact("info", [contact("id", [id]), credential]), clTRID),
-    parse: (resData) => {
+    parse: (resData, { extension }) => {
       const infData = getChild(resData, contactNamespace, "infData");
       const find = (name: string) => findText(infData, contactNamespace, name);
       return {
@@ -55,6 +65,7 @@ export function contactInfo(id: string, authInfo?: Secret): EppCommand<ContactIn
         crID: find("crID"),
         crDate: tolerate(() => findDate(infData, contactNamespace, "crDate")),
         upDate: tolerate(() => findDate(infData, contactNamespace, "upDate")),
+        extraFields: readContactFields(fields, extension),
       };
     },
   };

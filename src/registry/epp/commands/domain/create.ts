@@ -1,6 +1,7 @@
 import type { Secret } from "#lib/secret.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
 import { objectCommandFrame } from "#registry/epp/command.ts";
+import { allocationTokenElement } from "#registry/epp/commands/domain/allocation-token.ts";
 import type { DomainContact } from "#registry/epp/commands/domain/contacts.ts";
 import { domainContactElements } from "#registry/epp/commands/domain/contacts.ts";
 import type { Money } from "#registry/epp/commands/domain/fee.ts";
@@ -31,6 +32,8 @@ export interface DomainCreateRequest {
   readonly secDns?: SecDns;
   /** The price that we accept; only on a session that has the fee extension. */
   readonly fee?: Money;
+  /** Only on a session that has the allocationToken extension. */
+  readonly allocationToken?: Secret;
 }
 
 export interface DomainCreated {
@@ -46,7 +49,11 @@ const optional = optionalOf(domain);
 
 /** RFC 5731 §3.2.1. If the answer's data cannot be read there is none; the name is still created or pending. */
 export function domainCreate(request: DomainCreateRequest): EppCommand<DomainCreated> {
-  const extensions = [secDnsCreateElement(request.secDns), feeElement("create", request.fee)];
+  const extensions = [
+    secDnsCreateElement(request.secDns),
+    feeElement("create", request.fee),
+    allocationTokenElement(request.allocationToken),
+  ];
   return {
     name: "domain:create",
     kind: "transform",

@@ -27,6 +27,8 @@ export interface DomainInfoOptions {
   readonly authInfo?: Secret | undefined;
   /** Which hosts are listed: delegated, subordinate, all (the default) or none. */
   readonly hosts?: "all" | "del" | "sub" | "none" | undefined;
+  /** Asks a registry that issues auth codes itself for one, or withdraws it (src/registry/flavours/). */
+  readonly issuedCode?: "request" | "cancel" | undefined;
 }
 
 export interface DomainInfo {
@@ -56,7 +58,10 @@ export interface DomainInfo {
 const domain = elementsOf(domainNamespace);
 
 /** RFC 5731 §3.1.2. @param name an A-label name */
-export function domainInfo(name: string, { authInfo, hosts }: DomainInfoOptions = {}): EppCommand<DomainInfo> {
+export function domainInfo(
+  name: string,
+  { authInfo, hosts, issuedCode }: DomainInfoOptions = {},
+): EppCommand<DomainInfo> {
   const element = domain("info", [
     domain("name", [name], hosts === undefined ? {} : { hosts }),
     authInfo && domain("authInfo", [domain("pw", [authInfo])]),
@@ -64,6 +69,7 @@ export function domainInfo(name: string, { authInfo, hosts }: DomainInfoOptions 
   return {
     name: "domain:info",
     kind: "query",
+    facts: { issuedCode },
     frame: (clTRID) => objectCommandFrame(element, clTRID),
     parse: (resData, { extension }) => parseDomainInfo(getChild(resData, domainNamespace, "infData"), extension),
   };

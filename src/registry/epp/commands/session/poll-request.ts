@@ -8,7 +8,7 @@ import { dataNamesOf, findToldObject, type ToldObject } from "#registry/epp/comm
 import { contactNamespace, domainNamespace, eppNamespace, hostNamespace } from "#registry/epp/namespaces.ts";
 import type { ResponseFrame } from "#registry/epp/response.ts";
 import { findDate, getDate, parseXmlBoolean } from "#registry/epp/xml/values.ts";
-import { writeXmlToKeep } from "#registry/epp/xml/writer.ts";
+import { showsContact, writeXmlToKeep } from "#registry/epp/xml/writer.ts";
 import type { XmlElement } from "#registry/epp/xml/xml.ts";
 import {
   elementsOf,
@@ -133,5 +133,6 @@ function dataInText(message: XmlElement | undefined): XmlElement | undefined {
 function rawPayload(parents: readonly (XmlElement | undefined)[]): string | undefined {
   const [resData, extension, data] = parents;
   const parts = [resData, extension, ...(data?.children.filter(isElement) ?? [])].filter((part) => part !== undefined);
-  return parts.length > 0 ? parts.map(writeXmlToKeep).join("") : undefined;
+  const isAboutContact = showsContact(resData);
+  return parts.length > 0 ? parts.map((part) => writeXmlToKeep(part, isAboutContact)).join("") : undefined;
 }
