@@ -15,6 +15,8 @@ export const namestoreUri = "http://www.verisign-grs.com/epp/namestoreExt-1.1";
 export const contactExtUri = "http://www.eurid.eu/xml/epp/contact-ext-1.3";
 export const domainExtUri = "http://www.eurid.eu/xml/epp/domain-ext-2.4";
 export const issuedAuthInfoUri = "http://www.eurid.eu/xml/epp/authInfo-1.1";
+/** Announced as an object, although no command is about it. */
+export const lowBalanceUri = "http://www.verisign.com/epp/lowbalance-poll-1.0";
 
 /** The names of the objects of RFC 5731 to 5733 in the journal. */
 export const objectNames: Readonly<Record<string, string>> = {
