@@ -1,9 +1,11 @@
 /** What a registry tells of names and of our account, without a command of ours. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { dropOldMessages } from "#domains/registry/messages.ts";
 import { startStage } from "../changes/stage.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
+import { createSteeredClock } from "../harness/steered-clock.ts";
 import { until } from "../orders/judge.ts";
 import { operated } from "../orders/operate.ts";
 import { alarmed, historyOf, openAlarms, quick, ruleOf, send, stored, untilRead } from "./stage.ts";
@@ -217,4 +219,22 @@ test("however many kinds a registry invents, the alarms stay few", async (t) => 
   assert.deepEqual([subjects[0], subjects.at(-1)], ["sandbox/news (urn:kind-0)", "sandbox/others"]);
   const kept = "SELECT FROM poll_messages WHERE needs_operator AND done_at IS NULL";
   assert.equal((await runSql(gateway.databaseUrl, kept)).length, 25);
+});
+
+test("messages are deleted after the setting's time, except those that wait for an operator", async (t) => {
+  const registry = { ...quick, messages: [ruleOf("keep", "newsletter")] };
+  const gateway = await startTestGateway(t, { registry, context: { messageDays: 30 } });
+  for (const text of ["newsletter", "unknown", "known"]) await send(gateway, { text });
+  const known = (await stored(gateway)).find(({ message_text: text }) => text === "known");
+  await operated(gateway, "messages", "done", "sandbox", known?.message_id ?? "", "--note", "read");
+  const texts = async () => (await stored(gateway)).map(({ message_text: text }) => text);
+  const dropAfter = (days: number) => {
+    const clock = createSteeredClock();
+    clock.skip(days * 24);
+    return dropOldMessages({ ...gateway.context, clock });
+  };
+  await dropAfter(29);
+  assert.equal((await texts()).length, 3);
+  await dropAfter(31);
+  assert.deepEqual(await texts(), ["unknown"]);
 });
