@@ -49,6 +49,7 @@ export function buildContext(config: Config, role: string): OpenContext {
     checkFreshMs: config.checkFreshMs,
     authCodeHours: config.authCodeHours,
     contactMonths: config.contactMonths,
+    messageDays: config.messageDays,
     siteDomain: config.siteDomain,
     bareIdentifiers: config.deployment === "sandbox",
     dnsServers: config.dnsServers,

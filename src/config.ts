@@ -38,6 +38,7 @@ export interface Config {
   checkFreshMs: number;
   authCodeHours: number;
   contactMonths: number;
+  messageDays: number;
   registriesFile: string;
   siteDomain: string;
   reservedHosts: string[];
@@ -141,6 +142,9 @@ function readSourceShares({ integer, mistakes }: Reader): SourceShares {
   };
 }
 
+/** A registry may send a message again until its acknowledgement arrives. */
+const messageDaysMin = 30;
+
 /**
  * Parses the environment.
  * @throws WrongSetting that lists every mistake, one per line
@@ -179,6 +183,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     checkFreshMs: integer("DEEDHOUSE_CHECK_FRESH_MS", 30_000, 0),
     authCodeHours: integer("DEEDHOUSE_AUTH_CODE_HOURS", 336, 1),
     contactMonths: integer("DEEDHOUSE_CONTACT_MONTHS", 15, 1),
+    messageDays: integer("DEEDHOUSE_MESSAGE_DAYS", 730, messageDaysMin),
     registriesFile: text("DEEDHOUSE_REGISTRIES_FILE"),
     siteDomain: text("DEEDHOUSE_SITE_DOMAIN", "localhost"),
     reservedHosts: list("DEEDHOUSE_RESERVED_HOSTS"),

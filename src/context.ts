@@ -31,6 +31,8 @@ export interface Context {
   authCodeHours: number;
   /** When a contact is erased after the last name that used it has left. */
   contactMonths: number;
+  /** How long messages of registries are kept. */
+  messageDays: number;
   /** The name servers for TXT lookups; empty: the system's. */
   dnsServers: readonly string[];
   /** Sites answer at `<identifier>.<siteDomain>`. */

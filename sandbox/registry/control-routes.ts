@@ -26,6 +26,7 @@ export interface Route {
 export class NotFound extends Error {}
 
 const entriesMax = 10_000;
+const padBytesMax = 128 * 1024 * 1024;
 const msPerDay = 24 * 60 * 60_000;
 
 /** Of a digest, as the rows have it. */
@@ -82,7 +83,14 @@ const holdBody = Type.Object(
 );
 
 const messageBody = Type.Object(
-  { registrar: Type.String(), text: maybeText, xml: maybeText, extension: maybeText },
+  {
+    registrar: Type.String(),
+    text: maybeText,
+    xml: maybeText,
+    extension: maybeText,
+    raw: maybeText,
+    padBytes: Type.Optional(Type.Integer({ minimum: 0, maximum: padBytesMax })),
+  },
   closed,
 );
 
@@ -128,6 +136,8 @@ const changeBody = Type.Object(
                 operation: Type.Optional(Type.Enum(["delete", "transfer", "update", "custom"])),
                 who: maybeText,
                 reason: maybeText,
+                caseId: maybeText,
+                states: Type.Optional(Type.Array(Type.Enum(["before", "after"]), { minItems: 1 })),
               },
               closed,
             ),

@@ -36,3 +36,16 @@ test("charges nothing without a limit, and sets no limit for an unknown registra
   await assert.rejects(registry.setCredit("nobody", 1), /no registrar "nobody"/);
   await assert.rejects(registry.setCredit("gate-one", -1), /0 or more units/);
 });
+
+test("tells a registrar once that its credit is low, and once that it is not any more", async (context) => {
+  const { registry, client } = await startWithClient(context, { creditUnits: 12, lowBalanceUnits: 10 });
+  const told = () => registry.store.messages.values().map(({ xml = "" }) => /availableCredit>(\d+)</.exec(xml)?.[1]);
+  assert.equal((await client.ask(createFrame("a.test"))).code, 1000);
+  assert.deepEqual(told(), []);
+  assert.equal((await client.ask(createFrame("b.test"))).code, 1000);
+  assert.equal((await client.ask(createFrame("c.test"))).code, 1000);
+  assert.deepEqual(told(), ["10"]);
+  await registry.setCredit("gate-one", 50);
+  await registry.setCredit("gate-one", 60);
+  assert.deepEqual(told(), ["10", "50"]);
+});

@@ -18,6 +18,7 @@ import {
   type Domain,
   type DomainContact,
   decisions,
+  type PollMessage,
 } from "./objects.ts";
 import { decideContact, decideHost, type Pendable } from "./pending.ts";
 import type { Registry } from "./registry.ts";
@@ -124,6 +125,10 @@ export interface ChangePoll {
   operation?: "delete" | "transfer" | "update" | "custom";
   who?: string;
   reason?: string;
+  /** Of a dispute about the name (UDRP). */
+  caseId?: string;
+  /** A message for each: the name as it was before the change, and as it is after it. Absent: after, or before for a removal. */
+  states?: ("before" | "after")[];
 }
 
 /** Changes a name behind the back of its registrar. */
@@ -133,12 +138,11 @@ export async function changeDomain(registry: Registry, name: string, change: Dom
     throw new RangeError(`A transfer of "${name}" is pending: end it first.`);
   }
   const after = changed(registry, before, change);
-  const shown = change.removed ? before : after;
-  const message = change.message && messageOf(registry, shown, change);
-  requireShowable(shown, message?.extension);
+  const messages = messagesOf(registry, before, after, change);
+  requireShowable(change.removed ? before : after, messages[0]?.extension);
   if (change.removed) removeName(registry, before.name);
   else put(registry, before, after, change);
-  if (message) notify(registry, before, message);
+  for (const message of messages) notify(registry, before, message);
   recordEvent(registry, before, change.removed ? "remove" : "change");
   registry.schedule.runDue();
   await registry.store.durable();
@@ -204,17 +208,30 @@ function put(registry: Registry, before: Domain, after: Domain, { nameServers, r
   store.domains.put(after);
 }
 
-function messageOf(registry: Registry, shown: Domain, { message, removed, registrar }: DomainChange) {
+function messagesOf(registry: Registry, before: Domain, after: Domain, change: DomainChange) {
+  if (!change.message) return [];
+  const { states = [change.removed ? "before" : "after"] } = change.message.changePoll ?? {};
+  if (change.removed && states.includes("after")) throw new RangeError("Nothing shows a name after its removal.");
+  return states.map((state) => messageOf(registry, state === "before" ? before : after, state, change));
+}
+
+function messageOf(
+  registry: Registry,
+  shown: Domain,
+  state: "before" | "after",
+  { message, removed, registrar }: DomainChange,
+): Pick<PollMessage, "text" | "xml" | "extension" | "extensionUri"> {
   const { text = "The registry changed the name", changePoll } = message!;
   if (!changePoll) return { text };
   const operation = changePoll.operation ?? (removed ? "delete" : registrar === undefined ? "update" : "transfer");
   const extension = tag(
     "changePoll:changeData",
-    { "xmlns:changePoll": changePollUri, state: removed ? "before" : "after" },
+    { "xmlns:changePoll": changePollUri, state },
     tag("changePoll:operation", {}, operation),
     tag("changePoll:date", {}, registry.now().toISOString()),
     tag("changePoll:svTRID", {}, `SBX-${registry.store.nextNumber()}`),
     tag("changePoll:who", {}, changePoll.who ?? "Registry staff"),
+    changePoll.caseId === undefined ? [] : tag("changePoll:caseId", { type: "udrp" }, changePoll.caseId),
     optionalTag("changePoll:reason", changePoll.reason),
   );
   const xml = infData(shown, inMessages).markup;

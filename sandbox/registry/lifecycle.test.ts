@@ -105,7 +105,10 @@ test("expires a name at its exDate if names are not renewed automatically", asyn
     "2029-04-05T10:00 domain:purge",
   ]);
   const messages = await pollAll(client);
-  assert.deepEqual(messages.map(messageText), ["The name expired and can be restored", "The name was deleted"]);
+  assert.deepEqual(messages.map(messageText), [
+    "The name a.test expired and can be restored",
+    "The name a.test was deleted",
+  ]);
 });
 
 test("frees a name at the moment it expires or is deleted if all periods are 0", async (context) => {
@@ -116,7 +119,7 @@ test("frees a name at the moment it expires or is deleted if all periods are 0",
   assert.equal((await client.ask(infoFrame("a.test"))).code, 2303);
   await registry.advance(365 * dayMs);
   assert.equal((await client.ask(infoFrame("b.test"))).code, 2303);
-  assert.equal(messageText((await pollAll(client))[0]!), "The name expired and was deleted");
+  assert.equal(messageText((await pollAll(client))[0]!), "The name b.test expired and was deleted");
 });
 
 test("answers a renew with an old date with the code of the settings", async (context) => {

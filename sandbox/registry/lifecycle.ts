@@ -101,7 +101,7 @@ function autoRenew(context: EventContext, domain: Domain): void {
   const exDate = addMonths(new Date(domain.exDate), autoRenewMonths).toISOString();
   const graces = withGrace(context, domain, "autoRenewPeriod", autoRenewMonths);
   context.store.domains.put({ ...domain, exDate, graces });
-  notify(context, domain, { text: `The name was renewed automatically until ${exDate}` });
+  notify(context, domain, { text: `The name ${domain.name} was renewed automatically until ${exDate}` });
   recordEvent(context, domain, "auto-renew");
 }
 
@@ -110,7 +110,7 @@ function expire(context: EventContext, domain: Domain): void {
   const isAsked = domain.transfer?.status === "pending";
   const isKept = startDeletion(context, isAsked ? endTransfer(context, domain, "serverCancelled") : domain);
   notify(context, domain, {
-    text: isKept ? "The name expired and can be restored" : "The name expired and was deleted",
+    text: `The name ${domain.name} ${isKept ? "expired and can be restored" : "expired and was deleted"}`,
   });
   recordEvent(context, domain, "expire");
 }
@@ -165,7 +165,7 @@ function endRedemption(context: EventContext, domain: Domain): void {
 function lapseRestore(context: EventContext, domain: Domain): void {
   const until = addDays(context.now(), context.settings.graceDays.redemption).toISOString();
   context.store.domains.put({ ...domain, deletion: { ...domain.deletion, stage: "redemptionPeriod", until } });
-  notify(context, domain, { text: "The restore lapsed: no report came in time" });
+  notify(context, domain, { text: `The restore of ${domain.name} lapsed: no report came in time` });
   recordEvent(context, domain, "restore-lapse");
 }
 
@@ -173,6 +173,9 @@ function purge(context: EventContext, domain: Domain): void {
   const { clTRID, svTRID } = domain.deletion!;
   removeName(context, domain.name);
   // A pending delete that a command began ends with a message that names the command (RFC 5731 §3.3).
-  notify(context, domain, { text: "The name was deleted", ...(svTRID && { approved: true, clTRID, svTRID }) });
+  notify(context, domain, {
+    text: `The name ${domain.name} was deleted`,
+    ...(svTRID && { approved: true, clTRID, svTRID }),
+  });
   recordEvent(context, domain, "purge", { clTRID, svTRID });
 }

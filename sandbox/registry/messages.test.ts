@@ -78,3 +78,17 @@ test("refuses a message that no valid answer can contain", async (context) => {
   for (const [request, sentence] of cases) await assert.rejects(registry.enqueueMessage(request), sentence);
   assert.equal((await client.ask(pollFrame)).code, 1300);
 });
+
+test("a raw message replaces the answer, with its ids and the requested white space", async (context) => {
+  const { registry, client } = await startWithClient(context);
+  const raw =
+    '<epp xmlns="urn:ietf:params:xml:ns:epp-1.0"><response><result code="1301"><msg>$other</msg></result>' +
+    '<msgQ id="$id"/><trID><clTRID>$clTRID</clTRID><svTRID>$svTRID</svTRID></trID></response></epp>';
+  const id = await registry.enqueueMessage({ registrar, raw, padBytes: 100_000 });
+  const { xml } = await client.ask(pollFrame);
+  assert.match(xml, /<msg>\$other<\/msg>.*<clTRID>[^$]+<\/clTRID><svTRID>SBX-\d+<\/svTRID>.*<\/epp> {100000}$/);
+  assert.ok(xml.includes(`<msgQ id="${id}"/>`));
+  assert.equal((await client.ask(ackFrame(id))).code, 1000);
+  await assert.rejects(registry.enqueueMessage({ registrar, raw, xml: "<a/>" }), /raw has xml/);
+  await assert.rejects(registry.enqueueMessage({ registrar, padBytes: 1 }), /padBytes belongs to raw/);
+});

@@ -14,6 +14,12 @@ export interface MessageRequest {
   xml?: string;
   /** The content of `<extension>`, likewise. */
   extension?: string;
+  /**
+   * In place of the whole answer, whatever it is: `$id`, `$clTRID` and `$svTRID` in it become those of the answer, and `padBytes`
+   * spaces follow it. Nothing is checked.
+   */
+  raw?: string;
+  padBytes?: number;
 }
 
 /**
@@ -24,9 +30,12 @@ export interface MessageRequest {
  */
 export async function enqueueMessage(registry: Registry, request: MessageRequest): Promise<string> {
   requireRegistrar(registry, request.registrar);
-  const { registrar, text = "A message from the registry", xml, extension } = request;
+  const { registrar, text = "A message from the registry", xml, extension, raw, padBytes } = request;
+  if (raw !== undefined && (xml ?? extension) !== undefined)
+    throw new RangeError("raw has xml and extension in itself.");
+  if (padBytes !== undefined && raw === undefined) throw new RangeError("padBytes belongs to raw.");
   const id = String(registry.store.nextNumber());
-  const message = { id, registrar, queuedAt: registry.now().toISOString(), text, xml, extension };
+  const message = { id, registrar, queuedAt: registry.now().toISOString(), text, xml, extension, raw, padBytes };
   const msgQ = describeQueue(1, message, true);
   const fault = findAnswerFault(response({ code: 1301, ...messageParts(message), msgQ, svTRID: "SBX-0" }));
   if (fault !== undefined) throw new RangeError(`No valid answer can contain the message: ${fault}`);
@@ -54,12 +63,19 @@ export function describeQueue(count: number, head: PollMessage, withText: boolea
 
 /** The XML of a message, unchanged, for a client that requested these services. */
 export function messageParts(
-  { xml, extension, extensionUri }: PollMessage,
+  { xml, xmlUri, extension, extensionUri }: PollMessage,
   services?: ReadonlySet<string>,
 ): { resData?: Markup; extension?: Markup[] } {
-  const isUnderstood = extensionUri === undefined || services === undefined || services.has(extensionUri);
+  const isUnderstood = (uri: string | undefined) => uri === undefined || services === undefined || services.has(uri);
   return {
-    ...(xml !== undefined && { resData: { markup: xml } }),
-    ...(extension !== undefined && isUnderstood && { extension: [{ markup: extension }] }),
+    ...(xml !== undefined && isUnderstood(xmlUri) && { resData: { markup: xml } }),
+    ...(extension !== undefined && isUnderstood(extensionUri) && { extension: [{ markup: extension }] }),
   };
+}
+
+/** The answer that a message prescribes, if it does. */
+export function rawAnswer({ id, raw, padBytes = 0 }: PollMessage, clTRID = "", svTRID = ""): string | undefined {
+  const parts: Readonly<Record<string, string>> = { $id: id, $clTRID: clTRID, $svTRID: svTRID };
+  const written = raw?.replace(/\$(?:id|clTRID|svTRID)\b/g, (part) => parts[part] ?? part);
+  return written === undefined ? undefined : written + " ".repeat(padBytes);
 }

@@ -17,6 +17,8 @@ export const domainExtUri = "http://www.eurid.eu/xml/epp/domain-ext-2.4";
 export const issuedAuthInfoUri = "http://www.eurid.eu/xml/epp/authInfo-1.1";
 /** An invented one, with what only one registry knows of contacts. */
 export const taxNumberUri = "urn:example:taxNumber-1.0";
+/** Announced as an object, although no command is about it. */
+export const lowBalanceUri = "http://www.verisign.com/epp/lowbalance-poll-1.0";
 
 /** The names of the objects of RFC 5731 to 5733 in the journal. */
 export const objectNames: Readonly<Record<string, string>> = {

@@ -200,8 +200,12 @@ export interface PollMessage {
   /** The content of the answer's `<resData>` and `<extension>`, if the message was added by hand. */
   xml?: string | undefined;
   extension?: string | undefined;
-  /** The service that a client must have requested to get `extension`; absent: it always gets it. */
+  /** The service that a client must have requested to get `extension`, and that for `xml`; absent: it always gets them. */
   extensionUri?: string | undefined;
+  xmlUri?: string | undefined;
+  /** Sent in place of the whole answer, and the number of spaces behind it. */
+  raw?: string | undefined;
+  padBytes?: number | undefined;
 }
 
 /** A registrar's remaining credit. */

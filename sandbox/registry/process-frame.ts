@@ -95,7 +95,10 @@ export function processFrame(registry: Registry, session: SessionState, incoming
   return {
     about: { clTRID: frame?.clTRID, svTRID, command: frame?.label, name: frame?.name, code },
     answer: response({ ...outcome, reason, object, clTRID: frame?.clTRID, svTRID }),
-    delivery: effect.once && !executed ? normalDelivery : (effect.delivery ?? normalDelivery),
+    delivery: {
+      ...(outcome.instead !== undefined && { instead: outcome.instead }),
+      ...(effect.once && !executed ? normalDelivery : (effect.delivery ?? normalDelivery)),
+    },
     closes: isClosingCode(code),
   };
 }

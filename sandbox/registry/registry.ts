@@ -60,6 +60,8 @@ export interface Outcome {
   msgQ?: Markup | undefined;
   /** The content of the response's `<extension>`. */
   extension?: Markup[] | undefined;
+  /** Sent in place of the response. */
+  instead?: string | undefined;
 }
 
 /** Executes one command. @throws Refusal, and changes nothing */

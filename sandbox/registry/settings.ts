@@ -28,6 +28,8 @@ export interface Settings {
   creditUnits: number;
   /** The price of a year of create or renew; more than the credit is 2104. */
   unitsPerYear: number;
+  /** A message tells a registrar that its credit has fallen to this or below, and another one that it is above again; 0: never. */
+  lowBalanceUnits: number;
   /** What happens at a name's exDate: it is renewed for a year, or enters redemption. */
   atExpiry: "auto-renew" | "expire";
   graceDays: GraceDays;
@@ -106,6 +108,7 @@ export const defaultSettings: Settings = {
   passwordExpiresDays: 0,
   creditUnits: Number.POSITIVE_INFINITY,
   unitsPerYear: 1,
+  lowBalanceUnits: 0,
   atExpiry: "auto-renew",
   graceDays: { add: 5, renew: 5, autoRenew: 45, redemption: 30, pendingDelete: 5 },
   period: "any",

@@ -92,6 +92,11 @@ export async function changeKeyScopes(
   return key?.scopes;
 }
 
+/** As a new key with all scopes has them. */
+export async function giveAllScopes(context: OperatorContext, keyId: string): Promise<void> {
+  await changeKeyScopes(context, keyId, { add: scopes, remove: [] });
+}
+
 /** A working key with this label, for the sandbox: its scripts may ask for the key again. */
 export async function findKey(
   context: OperatorContext,

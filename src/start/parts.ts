@@ -49,6 +49,14 @@ interface RegistryPlace {
 const siteDomain = "localhost";
 const postgresRetryMs = 1_000;
 
+/** A computed key, because a literal one would look like that of a promise. */
+const outcomeField = "then";
+/** What the sandbox registry says of a name's life. The name is in the text. */
+const sandboxMessages = [" was renewed automatically ", " expired and ", " lapsed: ", " was deleted"].map((match) => ({
+  match,
+  [outcomeField]: "tell" as const,
+}));
+
 /**
  * The timing of the sandbox registry, which is near and fast. After a lost answer the gateway waits twice the transform
  * timeout, which a real registry needs and a person at a sandbox does not.
@@ -274,7 +282,8 @@ export class Parts {
     const { id: registrarId, password } = readRegistrar(this.#options.dir);
     const { port, caFile } = this.#registryPlaces.get(id)!;
     const place = { host: "127.0.0.1", servername: "localhost", port, caFile };
-    return { id, ...place, registrarId, password, suffixes, ...models, idn, glueAddresses: "any", ...sandboxTimes };
+    const other = { glueAddresses: "any", messages: sandboxMessages, ...sandboxTimes };
+    return { id, ...place, registrarId, password, suffixes, ...models, idn, ...other };
   }
 
   /** The hosting node. Where it may take any free port, the port is known once it is ready; until then, it is one of no use. */

@@ -9,9 +9,8 @@ import type { Log } from "#lib/log.ts";
 import { systemRandom } from "#lib/random.ts";
 import { createSealer, parseNamedKey, UnreadableSecret } from "#lib/sealed-secret.ts";
 import { changeRateLimit, createReseller, findReseller, type OperatorContext } from "#resellers/create.ts";
-import { changeKeyScopes, createKey, findKey, type KeyWithSecret } from "#resellers/keys.ts";
+import { createKey, findKey, giveAllScopes, type KeyWithSecret } from "#resellers/keys.ts";
 import { setProfile } from "#resellers/profile.ts";
-import { scopes } from "#use-case/use-case.ts";
 
 const sandboxReseller = "sandbox";
 const sandboxLabel = "sandbox";
@@ -86,7 +85,7 @@ export async function seedSandbox(context: SandboxContext, rateLimit: number | u
     const known = await findKey(context, resellerId, sandboxLabel);
     if (known) {
       // A folder of an earlier release: its key lacks the scopes that were added since.
-      await changeKeyScopes(context, known.id, { add: scopes, remove: [] });
+      await giveAllScopes(context, known.id);
       return { key: known, isNew: false };
     }
     return { key: await createKey(context, resellerId, { label: sandboxLabel, scopes: "all" }), isNew: true };

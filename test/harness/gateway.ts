@@ -184,6 +184,7 @@ export async function startTestGateway(scope: Scope, options: GatewayOptions = {
     checkFreshMs: 5_000,
     authCodeHours: 336,
     contactMonths: 15,
+    messageDays: 730,
     siteDomain: "localhost",
     bareIdentifiers: true,
     // An unused port: a test that needs DNS starts its own name server.

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { cancelOrder } from "#domains/orders/cancel.ts";
 import { listOrders } from "#domains/orders/report.ts";
-import { finishMessage } from "#domains/registry/messages.ts";
+import { finishMessages } from "#domains/registry/messages.ts";
 import { startTestGateway, type TestGateway } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
 import { assertEnds, creates, type PlacedOrder, place, registrarId, statusOf, until } from "./judge.ts";
@@ -56,7 +56,8 @@ test("a message that comes after an order's end needs an operator if and only if
     assert.deepEqual(await openAlarms(gateway), [{ kind: "message", subject: `sandbox/${contradiction}` }], status);
     await assertEnds(gateway, reseller, order, status);
     assert.deepEqual(await codesInNeed(gateway), [order.code]);
-    assert.ok(await finishMessage(gateway.context, "sandbox", contradiction, "asked the registry"));
+    const done = { registryId: "sandbox", messageId: contradiction, note: "asked the registry" };
+    assert.equal(await finishMessages(gateway.context, done), 1);
     assert.deepEqual(await openAlarms(gateway), []);
     assert.deepEqual(await codesInNeed(gateway), []);
   }

@@ -1,5 +1,5 @@
 import { transactionIds } from "../answer.ts";
-import { describeQueue, messageParts } from "../messages.ts";
+import { describeQueue, messageParts, rawAnswer } from "../messages.ts";
 import { contactUri, domainUri, hostUri } from "../namespaces.ts";
 import type { PollMessage } from "../objects.ts";
 import type { CommandHandler, Registry } from "../registry.ts";
@@ -10,7 +10,7 @@ import { type Markup, tag } from "../xml.ts";
  * RFC 5730 §2.9.2.3: req shows the oldest message until its id is acknowledged. An id that is not in the queue is 2303. One that
  * is not at the head was never shown: 2308.
  */
-export const poll: CommandHandler = ({ registry, session, registrar, element }) => {
+export const poll: CommandHandler = ({ registry, session, registrar, element, clTRID, svTRID }) => {
   const queue = queueOf(registry, registrar);
   if (element.attributes.op === "req") {
     const [head] = queue;
@@ -21,6 +21,7 @@ export const poll: CommandHandler = ({ registry, session, registrar, element }) 
       msgQ: describeQueue(queue.length, head, true),
       resData,
       ...messageParts(head, session.services),
+      instead: rawAnswer(head, clTRID, svTRID),
     };
   }
   const id = element.attributes.msgID;

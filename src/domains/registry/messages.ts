@@ -1,52 +1,76 @@
-/** Messages of registries that an operator must read: no order explains them, or they contradict one. */
+/** Messages of registries as an operator sees them, and how long they are kept. */
 import { resolveAlarm } from "#alarms.ts";
+import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import type { OrderContext } from "#domains/orders/orders.ts";
+import { resolveKind } from "#domains/registry/kept-messages.ts";
 
 const messageColumns = {
   registry: "text",
   message_id: "text",
   received_at: "timestamptz",
+  kind: "text?",
+  outcome: "text?",
+  domain_name: "text?",
   order_code: "text?",
+  text: "text?",
   needs_operator: "bool",
   done_at: "timestamptz?",
   done_note: "text?",
 } as const;
 
+const columns = `message.registry_id AS registry, message_id, received_at, kind, outcome,
+  coalesce(message.domain_name, o.domain_name) AS domain_name, order_code, message_text AS text, needs_operator, done_at, done_note`;
+
 const messages = statement(
   "operator-messages",
-  `SELECT message.registry_id AS registry, message_id, received_at, order_code, needs_operator, done_at, done_note
+  `SELECT ${columns}
    FROM poll_messages AS message LEFT JOIN registration_orders AS o ON o.id = message.order_id
    WHERE ($all OR needs_operator AND done_at IS NULL) AND ($registry_id::text IS NULL OR message.registry_id = $registry_id)
-   ORDER BY received_at DESC LIMIT $rows_max`,
+     AND ($kind::text IS NULL OR kind = $kind)
+     AND ($after_at::timestamptz IS NULL OR (received_at, message.registry_id, message_id)
+       < ($after_at::timestamptz, $after_registry::text, $after_id::text))
+   ORDER BY received_at DESC, message.registry_id DESC, message_id DESC LIMIT $rows_max` as string,
   messageColumns,
 );
 
 const messageById = statement(
   "operator-message",
-  `SELECT message.registry_id AS registry, message_id, received_at, order_code, needs_operator, done_at, done_note, payload
+  `SELECT ${columns}, payload
    FROM poll_messages AS message LEFT JOIN registration_orders AS o ON o.id = message.order_id
-   WHERE message.registry_id = $registry_id AND message_id = $message_id`,
+   WHERE message.registry_id = $registry_id AND message_id = $message_id` as string,
   { ...messageColumns, payload: "text" },
 );
 
-const closeMessage = statement(
-  "operator-message-done",
+const closeMessages = statement(
+  "operator-messages-done",
   `UPDATE poll_messages SET done_at = $now, done_note = $note
-   WHERE registry_id = $registry_id AND message_id = $message_id AND needs_operator AND done_at IS NULL RETURNING message_id`,
-  { message_id: "text" },
+   WHERE registry_id = $registry_id AND ($message_id::text IS NULL OR message_id = $message_id)
+     AND ($kind::text IS NULL OR kind = $kind) AND needs_operator AND done_at IS NULL RETURNING message_id, kind`,
+  { message_id: "text", kind: "text?" },
 );
 
 export interface MessageFilter {
   /** Also messages that need no operator, and those that are done. */
   all: boolean;
   registryId?: string | undefined;
+  kind?: string | undefined;
+  /** The last message of the previous page. */
+  after?: { registry: string; message_id: string; received_at: Date } | undefined;
   limit: number;
 }
 
 /** The newest first. */
-export async function listMessages({ database }: OrderContext, { all, registryId, limit }: MessageFilter) {
-  return database.query(messages, { all, registry_id: registryId ?? null, rows_max: limit });
+export async function listMessages({ database }: OrderContext, { all, registryId, kind, after, limit }: MessageFilter) {
+  return database.query(messages, {
+    all,
+    registry_id: registryId ?? null,
+    kind: kind ?? null,
+    after_at: after?.received_at ?? null,
+    after_registry: after?.registry ?? null,
+    after_id: after?.message_id ?? null,
+    rows_max: limit,
+  });
 }
 
 export async function findMessage({ database }: OrderContext, registryId: string, messageId: string) {
@@ -54,18 +78,43 @@ export async function findMessage({ database }: OrderContext, registryId: string
   return message;
 }
 
-/** Marks a message as done, and resolves its alarm. Returns false when no such message needs an operator. */
-export async function finishMessage(
-  context: OrderContext,
-  registryId: string,
-  messageId: string,
-  note: string,
-): Promise<boolean> {
-  const values = { registry_id: registryId, message_id: messageId, now: context.clock.now(), note };
+/** One message, or all of a kind. */
+export type DoneMessages = { registryId: string; note: string } & ({ messageId: string } | { kind: string });
+
+/** Marks messages as done, and resolves their alarms. @returns how many needed an operator */
+export async function finishMessages(context: OrderContext, done: DoneMessages): Promise<number> {
+  const { registryId, note } = done;
+  const values = {
+    registry_id: registryId,
+    message_id: "messageId" in done ? done.messageId : null,
+    kind: "kind" in done ? done.kind : null,
+    now: context.clock.now(),
+    note,
+  };
   return context.database.transaction(async (tx) => {
-    const [done] = await tx.query(closeMessage, values);
-    if (!done) return false;
-    await resolveAlarm(context, { kind: "message", subject: `${registryId}/${messageId}` }, tx);
-    return true;
+    const closed = await tx.query(closeMessages, values);
+    for (const { message_id } of closed) {
+      await resolveAlarm(context, { kind: "message", subject: `${registryId}/${message_id}` }, tx);
+    }
+    const kinds = new Set(closed.flatMap(({ kind }) => (kind === null ? [] : [kind])));
+    for (const kind of kinds) await resolveKind(context, tx, registryId, kind);
+    return closed.length;
   });
+}
+
+const dropOld = statement(
+  "poll-messages-drop",
+  `DELETE FROM poll_messages WHERE (registry_id, message_id) IN (
+     SELECT registry_id, message_id FROM poll_messages
+     WHERE received_at < $received_before AND (done_at IS NOT NULL OR NOT needs_operator) ORDER BY received_at LIMIT $rows_max)`,
+  {},
+);
+
+const droppedPerRunMax = 10_000;
+const dayMs = 24 * 60 * 60_000;
+
+/** Deletes messages that are older than the setting, but never one that waits for an operator. */
+export async function dropOldMessages({ database, clock, messageDays }: Context): Promise<void> {
+  const before = new Date(clock.now().getTime() - messageDays * dayMs);
+  await database.query(dropOld, { received_before: before, rows_max: droppedPerRunMax });
 }

@@ -21,7 +21,9 @@ export function parseXmlDate(text: string): Date {
   const [, day, time = "00:00:00", fraction = "", offset = "Z"] = dateTimePattern.exec(text) ?? [];
   const zone = offset.toUpperCase().replace(/^(...)(\d\d)$/, "$1:$2");
   const date = new Date(`${day}T${time}${fraction.slice(0, 4)}${zone}`);
-  if (Number.isNaN(date.getTime())) throw new XmlError("a value is not a date");
+  // An offset may lead out of the years that are written with four digits, which the database could not read again.
+  const year = date.getUTCFullYear();
+  if (!(year >= 1 && year <= 9999)) throw new XmlError("a value is not a date");
   return date;
 }
 
