@@ -31,6 +31,16 @@ const roles: Record<string, () => Promise<void>> = {
     const { runSandboxRegistry } = await import("../sandbox/registry/main.ts");
     await runSandboxRegistry(rest);
   },
+  // Imports what `deedhouse start` runs, and ends (src/start/compile.ts).
+  compile: async () => {
+    await Promise.all([
+      import("../src/api/role.ts"),
+      import("../src/jobs/role.ts"),
+      import("../src/nodes/agent/embedded-role.ts"),
+      import("../src/config.ts"),
+      import("../sandbox/registry/main.ts"),
+    ]);
+  },
 };
 
 async function runAgent(args: string[]): Promise<void> {

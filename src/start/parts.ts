@@ -5,6 +5,7 @@ import { sleep } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "#postgres/embedded.ts";
 import { type Child, keepAlive } from "#start/child.ts";
+import { compileParts } from "#start/compile.ts";
 import { type DataDir, readRegistrar, writePrivateFile } from "#start/data-dir.ts";
 import type { Ports } from "#start/ports.ts";
 import { ownerMark } from "#start/predecessor.ts";
@@ -106,7 +107,7 @@ export class Parts {
   #postgres: EmbeddedPostgres | undefined;
   #postgresStart: Promise<void> | undefined;
   readonly #registryPlaces = new Map<string, RegistryPlace>();
-  #isStopping = false;
+  readonly #stopping = new AbortController();
 
   constructor(options: PartsOptions) {
     this.#options = options;
@@ -116,6 +117,11 @@ export class Parts {
     const url = this.#options.databaseUrl ?? this.#postgres?.url;
     if (url === undefined) throw new Error("PostgreSQL has not been started");
     return url;
+  }
+
+  /** Before the first of our own processes starts. */
+  compile(): Promise<void> {
+    return compileParts(outsideEnvironment(this.#commonSettings()), this.#stopping.signal);
   }
 
   startPostgres(): Promise<void> {
@@ -133,8 +139,8 @@ export class Parts {
   }
 
   async #restartPostgres(): Promise<void> {
-    if (!this.#isStopping) this.#options.say("postgres ended and is restarted");
-    for (let failures = 0; !this.#isStopping; failures++) {
+    if (!this.#stopping.signal.aborted) this.#options.say("postgres ended and is restarted");
+    for (let failures = 0; !this.#stopping.signal.aborted; failures++) {
       try {
         await this.startPostgres();
         this.#options.onChange();
@@ -196,7 +202,7 @@ export class Parts {
     name: string,
     { args = () => [name], onReady }: { args?: () => string[]; onReady?: (ready: Record<string, unknown>) => void },
   ): Promise<void> {
-    if (this.#isStopping) return;
+    if (this.#stopping.signal.aborted) return;
     const { dir, say, onChange } = this.#options;
     const isInside = name === "api" || name === "worker";
     const child = keepAlive({
@@ -328,7 +334,7 @@ export class Parts {
    * start.
    */
   async stop(): Promise<void> {
-    this.#isStopping = true;
+    this.#stopping.abort();
     const stop = (names: string[]) => Promise.all(names.map((name) => this.#children.get(name)?.stop()));
     await stop(["api", "worker"]);
     await stop(["node", "registry"]);

@@ -75,7 +75,7 @@ function refuseProduction(deployment: string | undefined): void {
 }
 
 async function startAll(options: StartOptions, parts: Parts, log: Log): Promise<Seeded> {
-  await Promise.all([parts.startPostgres(), parts.startRegistry()]);
+  await Promise.all([parts.startPostgres(), parts.compile().then(() => parts.startRegistry())]);
   await migrate(parts.databaseUrl);
   const config = loadConfig(childEnvironment(parts.environment()));
   const { host, tls } = config.agentEndpoint!;

@@ -204,6 +204,9 @@ test("a code goes with the name: its next holder cannot read it, nor can another
   assertError(await gateway.send(other, "POST", target), "domain_not_found");
   const unscoped = await gateway.addKey(stage.reseller, { scopes: ["domains:read", "domains:update"] });
   assertError(await gateway.send(unscoped, "GET", target), "authorization_scope_missing");
-  await runSql(gateway.databaseUrl, "DELETE FROM domains");
+  await change(stage, "DELETE", `/domains/${name}?confirm=${name}`);
   assert.deepEqual(await runSql(gateway.databaseUrl, "SELECT FROM auth_codes"), []);
+  await own({ gateway, reseller: other }, name);
+  assertError(await gateway.send(other, "GET", target), "auth_code_not_found");
+  assertError(await gateway.send(stage.reseller, "GET", target), "domain_not_found");
 });

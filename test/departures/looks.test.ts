@@ -46,6 +46,7 @@ test("a name that is gone or was transferred leaves at the second look, a day af
   await stage.travel(0.9);
   for (const name of [gone, moved]) {
     await until(`${name} was looked at again`, () => looks(stage, name) > before.get(name)!);
+    await until(`the look at ${name} was judged`, () => isRenewalWaiting(stage, name));
     assert.equal(await isInPortfolio(stage, name), true, name);
   }
   await stage.travel(0.2);
@@ -64,6 +65,12 @@ test("a name that is gone or was transferred leaves at the second look, a day af
   );
   assert.deepEqual(await openAlarms(stage), []);
 });
+
+/** Its renewal has written what its last look meant. */
+async function isRenewalWaiting({ gateway, clock }: Stage, name: string): Promise<boolean> {
+  const waiting = "SELECT FROM renewals WHERE domain_name = $1 AND next_step_at > $2";
+  return (await runSql(gateway.databaseUrl, waiting, [name, clock.now()])).length === 1;
+}
 
 test("a name that is there again before the second look stays, and is renewed once", async (t) => {
   const stage = await startStage(t);

@@ -65,9 +65,13 @@ test("what was changed behind our back is taken over by night, recorded, alarmed
     [["name-changed", name]],
   );
   assert.doesNotMatch(notes[0]?.note ?? "", /name_servers/, "we had set the lock only");
-  const before = looks(stage, name);
+  const before = stage.clock.now();
   await stage.travel(monthDays);
-  await until("it is looked at again", () => looks(stage, name) > before);
+  const compared = "SELECT FROM domains WHERE domain_name = $1 AND shown_at > $2 AND looked_at > $2";
+  await until(
+    "it is compared again",
+    async () => (await runSql(stage.gateway.databaseUrl, compared, [name, before])).length === 1,
+  );
   assert.equal(updates(stage), sent, "nothing is sent");
   assert.equal((await history(stage)).length, 1, "what is known is no news");
 });

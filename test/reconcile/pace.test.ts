@@ -3,6 +3,7 @@ import { type TestContext, test } from "node:test";
 import { compareNames, createLookLane } from "#domains/portfolio/compare-names.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { openRegistryPool } from "#jobs/registry-pool.ts";
+import { domainCheck } from "#registry/epp/commands/domain/check.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { createManualClock } from "../harness/manual-clock.ts";
 import { runSql } from "../harness/sql.ts";
@@ -81,7 +82,11 @@ test("while sessions are busy no name is looked at, and a look that was lost end
   const { gateway, sessions, run, looks } = await startRun(t, 3);
   const busy = await Promise.all([1, 2].map(() => sessions.pool.acquire("transform", { waitMs: 5_000 })));
   const running = run();
-  for (let round = 0; round < 5; round++) await runSql(gateway.databaseUrl, "SELECT 1");
+  // Another session answers several commands meanwhile.
+  for (let round = 0; round < 5; round++) {
+    using session = await sessions.pool.acquire("check", { waitMs: 5_000 });
+    await session.request(domainCheck(`other-${round}.example`), { clTRID: sessions.queryClTrid() });
+  }
   assert.equal(looks(), 0);
   gateway.registry.hold({ command: "domain:info", at: "before-execution" });
   for (const session of busy) session.release();
