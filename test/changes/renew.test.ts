@@ -153,7 +153,8 @@ test("a schedule that fires while a renewal by hand is live sends nothing", asyn
   await hold.reached(1);
   await stage.travel(2);
   await until("the schedule waits", async () => {
-    const waiting = "SELECT FROM renewals WHERE phase = 'look' AND next_step_at > $1::timestamptz + interval '30 s'";
+    const waiting =
+      "SELECT FROM renewals WHERE status = 'Scheduled' AND next_step_at > $1::timestamptz + interval '30 s'";
     return (await runSql(gateway.databaseUrl, waiting, [stage.clock.now()])).length === 1;
   });
   hold.release();

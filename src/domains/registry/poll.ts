@@ -15,7 +15,6 @@ import { findOrder, type Order, type OrderOutcome, orderTable } from "#domains/o
 import { isFinal, orderState } from "#domains/orders/states.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { readTransferMessage } from "#domains/registry/transfer-messages.ts";
-import { wakeRenewalOf } from "#domains/renewals/messages.ts";
 import { isSuccess } from "#registry/epp/codes.ts";
 import { pollAck } from "#registry/epp/commands/session/poll-ack.ts";
 import { type PollMessage, pollRequest } from "#registry/epp/commands/session/poll-request.ts";
@@ -158,9 +157,7 @@ async function findDoubt(
   about: Subject | undefined,
   { panData }: PollMessage,
 ): Promise<string | undefined> {
-  if (panData && !about && ((await wakeRenewalOf(sessions, panData)) || (await wakeChangeOf(sessions, panData)))) {
-    return undefined;
-  }
+  if (panData && !about && (await wakeChangeOf(sessions, panData))) return undefined;
   if (!panData || !about) return "no order explains it";
   const { order, command, isLatest } = about;
   if (!isFinal(order.status) || !(isLatest || panData.paResult)) return undefined;

@@ -1,17 +1,18 @@
-/** What is in progress about a name that costs money or ends it: orders, and the renewal of its term. */
+/** What is in progress about a name that costs money or ends it. */
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { ApiError } from "#errors.ts";
 
-// A renewal that is scheduled, or waits for the end of the term, has not begun: an order takes its place.
+// A renewal that an earlier release has begun becomes an order at its next step.
 const underWay = statement(
   "paid-under-way",
-  `SELECT change_code AS code, kind, (input ->> 'years')::int4 AS years FROM changes
+  `SELECT change_code AS code, kind, (input ->> 'years')::int4 AS years, renewal_id IS NOT NULL AS is_scheduled FROM changes
    WHERE domain_name = $name AND ended_at IS NULL AND kind IN ('renew', 'delete', 'restore')
    UNION ALL
-   SELECT renewal_code, CASE status WHEN 'Lapsing' THEN 'delete' ELSE 'renew' END, period_years FROM renewals
-   WHERE domain_name = $name AND ended_at IS NULL AND status <> 'Scheduled' AND phase IS DISTINCT FROM 'wait'`,
-  { code: "text", kind: ["renew", "delete", "restore"], years: "int4?" },
+   SELECT renewal_code, CASE status WHEN 'Lapsing' THEN 'delete' ELSE 'renew' END, period_years, true FROM renewals AS renewal
+   WHERE domain_name = $name AND ended_at IS NULL AND status <> 'Scheduled' AND phase IS DISTINCT FROM 'wait'
+     AND NOT EXISTS (SELECT FROM changes WHERE changes.renewal_id = renewal.id)`,
+  { code: "text", kind: ["renew", "delete", "restore"], years: "int4?", is_scheduled: "bool" },
 );
 
 /** @param name locked, so that nothing begins meanwhile */
