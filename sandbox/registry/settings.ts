@@ -66,6 +66,14 @@ export interface Settings {
   nameServersAtCreateMin: number;
   /** Whether there is a renew command; without it, names are renewed at their exDate only. */
   renewCommand: boolean;
+  /** The product that every command names where `extensions` has namestoreExt. */
+  subProduct: string;
+  /** The token (RFC 8495) that allocates `token-` names; every other token is refused. */
+  allocationToken: string;
+  /** The launch phase (RFC 8334 §2.3): in "claims" a `claims-` name needs a claims notice, in "sunrise" every name a mark. */
+  launchPhase: "open" | "claims" | "sunrise";
+  /** Whether any check says that a `claims-` name needs a notice, or only the one that asks (RFC 8334 §3.1.1). */
+  checkShowsClaims: boolean;
   /** How long the losing registrar may reject a transfer before it is approved. */
   transferDays: number;
 }
@@ -102,7 +110,7 @@ export const defaultSettings: Settings = {
   createShowsExDate: true,
   infoShowsExDate: true,
   oldExpDateCode: 2004,
-  extensions: ["rgp", "secDNS", "fee", "loginSec", "changePoll"],
+  extensions: ["rgp", "secDNS", "fee", "loginSec", "changePoll", "allocationToken"],
   dataModel: "thick",
   contactIds: "client",
   hostModel: "objects",
@@ -118,6 +126,10 @@ export const defaultSettings: Settings = {
   infoShowsAuthInfo: true,
   nameServersAtCreateMin: 0,
   renewCommand: true,
+  subProduct: "SANDBOX",
+  allocationToken: "sandbox-token",
+  launchPhase: "open",
+  checkShowsClaims: false,
   transferDays: 5,
 };
 

@@ -13,6 +13,8 @@ import { type CircuitSettings, circuitSettingsDefault } from "#registry/epp/pool
 import type { YearPrices } from "#registry/epp/pool/ordinary-prices.ts";
 import { type EppTimeouts, eppTimeoutsDefault } from "#registry/epp/timeouts.ts";
 import { dispensableServices } from "#registry/epp-options.ts";
+import { fixedExtensionKeys, fixedExtensionsFault } from "#registry/fixed-extensions.ts";
+import { findRulesFault, messageRules } from "#registry/message-rules.ts";
 import { parseProfileFile, readPemFiles } from "#registry/profile-files.ts";
 import { describeSchemaMistakes } from "#registry/profile-mistakes.ts";
 
@@ -102,6 +104,10 @@ const registryFile = Type.Array(
       registrantChange: Type.Optional(Type.Enum(["update", "forbidden"])),
       /** Whose secret a name's authInfo is: ours, the registry's, which ignores the one in a create, or there is none. */
       authInfo: Type.Optional(Type.Enum(["ours", "registry", "none"])),
+      /** XML for the `<extension>` of commands, by command: see fixed-extensions.ts. */
+      extensions: Type.Optional(
+        Type.Record(Type.String({ pattern: fixedExtensionKeys }), Type.String({ minLength: 1 }), nothingElse),
+      ),
       /** Namespaces that the greeting offers but the login refuses. */
       withoutServices: Type.Optional(Type.Array(Type.Enum(dispensableServices))),
       /** The period of a registration and of a renewal. */
@@ -192,6 +198,10 @@ const registryFile = Type.Array(
       renewalIntervalMs: Type.Optional(milliseconds),
       /** How long a registration takes, for `check-after`, until enough of them were measured. */
       expectedSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: expectedSecondsMax })),
+      /** Messages of the registry that have no form of their own: the first rule that fits decides. */
+      messages: Type.Optional(messageRules),
+      /** A balance at or below this amount raises an alarm. Default: the registry's own threshold. */
+      balanceAlarmAt: Type.Optional(Type.Number()),
       /** Result codes with which this registry deviates from the RFCs: code → the event for an order. */
       resultCodes: Type.Optional(codeMeanings(createMeanings)),
       /** The same for a renewal. */
@@ -222,10 +232,8 @@ const nameServersAtCreateDefault = { min: 0, max: 13 };
 
 export const expectedSecondsDefault = 10;
 
-type Plain = Omit<
-  RegistryEntry,
-  "password" | "caFile" | "certFile" | "keyFile" | "graceDays" | "timeouts" | "circuit" | "premium" | "prices"
->;
+type Completed = "graceDays" | "timeouts" | "circuit" | "premium" | "prices" | "balanceAlarmAt";
+type Plain = Omit<RegistryEntry, "password" | "caFile" | "certFile" | "keyFile" | Completed>;
 
 export interface RegistryProfile extends Required<Plain> {
   password: Secret;
@@ -239,6 +247,8 @@ export interface RegistryProfile extends Required<Plain> {
   premium: { amountMax: number; currency: string } | undefined;
   /** Absent: the registry is asked. */
   prices: YearPrices | undefined;
+  /** Absent: the registry's own threshold. */
+  balanceAlarmAt?: number | undefined;
   /** How long after a lost answer an `<info>` proves nothing: 2 × the transform timeout. */
   settleMs: number;
 }
@@ -279,7 +289,7 @@ function findMistake(entries: readonly RegistryEntry[]): string | undefined {
     if ((certFile === undefined) !== (keyFile === undefined)) return `${name}: certFile and keyFile need each other`;
     if ((sessionsMin ?? 0) > (sessionsMax ?? sessionsMaxDefault))
       return `${name}: sessionsMin is more than sessionsMax`;
-    const fault = registrationFault(entry);
+    const fault = registrationFault(entry) ?? fixedExtensionsFault(entry.extensions) ?? findRulesFault(entry.messages);
     if (fault !== undefined) return `${name}: ${fault}`;
     // A check can ask for one currency only (RFC 8748 §3.2).
     if (premium && prices && premium.currency !== prices.currency)
@@ -348,6 +358,7 @@ export function completeProfile(entry: RegistryEntry, read: (path: string) => st
     contactLetters: "any",
     registrantChange: "update",
     authInfo: "ours",
+    extensions: {},
     withoutServices: [],
     periodYears: periodYearsDefault,
     renewalYears: 1,
@@ -370,6 +381,7 @@ export function completeProfile(entry: RegistryEntry, read: (path: string) => st
     backoffMaxMs: 10 * 60_000,
     renewalIntervalMs: 60_000,
     expectedSeconds: expectedSecondsDefault,
+    messages: [],
     resultCodes: {},
     renewalResultCodes: {},
     ...rest,

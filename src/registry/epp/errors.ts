@@ -1,3 +1,5 @@
+import type { Secret } from "#lib/secret.ts";
+
 export type EppUnavailableReason =
   | "circuit-open"
   | "connect"
@@ -35,9 +37,12 @@ export type EppUnansweredReason = "timeout" | "closed" | "malformed" | "wrong-cl
 export class EppUnanswered extends Error {
   override name = "EppUnanswered";
   readonly reason: EppUnansweredReason;
-  constructor(reason: EppUnansweredReason, cause?: unknown) {
+  /** The beginning of a malformed answer, as text. */
+  readonly head: Secret | undefined;
+  constructor(reason: EppUnansweredReason, cause?: unknown, head?: Secret) {
     super(`the registry's answer is unknown: ${reason}`, { cause });
     this.reason = reason;
+    this.head = head;
   }
 }
 

@@ -6,6 +6,7 @@ import type { EppCommand } from "#registry/epp/command.ts";
 import type { PeriodForm } from "#registry/epp/commands/domain/period.ts";
 import { passwordCharsMax, passwordCharsMin } from "#registry/epp/commands/session/login-security.ts";
 import type { EppTls, FrameTrace } from "#registry/epp/connection.ts";
+import type { Dialect } from "#registry/epp/dialect.ts";
 import type { CircuitSettings, CircuitStatus } from "#registry/epp/pool/circuit.ts";
 import type { YearPrices } from "#registry/epp/pool/ordinary-prices.ts";
 import { SessionPool } from "#registry/epp/pool/session-pool.ts";
@@ -31,6 +32,8 @@ export interface EppPoolOptions {
   readonly registrarId: string;
   readonly password: Secret;
   readonly services: ServiceRequirements;
+  /** Default: that of the RFCs. */
+  readonly dialect?: Dialect | undefined;
   /** The registry's limit. A single session is shared by checks and all other work. */
   readonly sessionsMax: number;
   /** Sessions that stay open while idle, so that the first caller does not wait for a handshake. Default 0. */

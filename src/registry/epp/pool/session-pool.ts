@@ -198,7 +198,8 @@ export class SessionPool implements EppPool {
     } catch (error) {
       if (error instanceof EppUnanswered) {
         this.#signs.recordNoAnswer(askedAtMs);
-        this.#circuit.recordFault();
+        // The message is broken, not the registry: it comes with each answer until it is acknowledged.
+        if (command.name !== "poll:req" || error.reason !== "malformed") this.#circuit.recordFault();
         this.#log.warn({ err: error, command: command.name, clTRID: requestOptions.clTRID }, "command unanswered");
       }
       throw error;
