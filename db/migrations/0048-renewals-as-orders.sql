@@ -2,7 +2,8 @@
 -- `changes`. Those that are in progress become orders at their next step.
 ALTER TABLE changes DISABLE TRIGGER ended_order_copied;
 WITH sent AS (
-  SELECT renewal.*, EXISTS (SELECT FROM attempts WHERE attempts.renewal_id = renewal.id AND command = 'domain:delete') AS is_deleted
+  SELECT id, renewal_code, reseller_id, domain_name, registry_id, period_years, term_ends_at, status, reason, created_at,
+    updated_at, ended_at, EXISTS (SELECT FROM attempts WHERE attempts.renewal_id = renewal.id AND command = 'domain:delete') AS is_deleted
   FROM renewals AS renewal
   WHERE ended_at IS NOT NULL AND (reason IS NULL OR reason NOT LIKE 'by order %')
     AND (status = 'Renewed' OR EXISTS (SELECT FROM attempts WHERE attempts.renewal_id = renewal.id))),

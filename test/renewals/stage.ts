@@ -118,7 +118,7 @@ export interface RenewalRow {
   id: string;
   renewal_code: string;
   status: string;
-  /** What its order does, if one is under way; or how it waits. */
+  /** What its order does, or how it waits. */
   phase: string | null;
   reason: string | null;
   order_code: string | null;

@@ -17,7 +17,8 @@ const lockName = statement("renewal-name-lock", "SELECT domain_name FROM domains
 const adopt = statement(
   "renewal-adopt",
   `WITH old AS (
-     SELECT renewal.*, (SELECT command = 'domain:delete' FROM attempts WHERE attempts.renewal_id = renewal.id
+     SELECT id, reseller_id, domain_name, registry_id, period_years, term_ends_at, base_ex_date, status, phase, verify_cause,
+       confirm_after, backoff_count, next_step_at, reason, (SELECT command = 'domain:delete' FROM attempts WHERE attempts.renewal_id = renewal.id
        ORDER BY number DESC LIMIT 1) AS is_delete
      FROM renewals AS renewal WHERE id = $id AND version = $version AND ended_at IS NULL FOR UPDATE),
    placed AS (

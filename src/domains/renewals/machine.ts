@@ -28,7 +28,7 @@ async function step(sessions: RegistrySessions, renewal: Renewal): Promise<Renew
     return undefined;
   }
   if (renewal.is_order_live) return followOrder(sessions, renewal);
-  // Whoever asked for it, a term is paid for once, and a name is deleted once.
+  // An order by hand comes first: a term is paid for once, and a name is deleted once.
   if (await isRenewalHeld(sessions, renewal)) return { nextStepAt: later(sessions, turnLookMs) };
   switch (state) {
     case "Scheduled":

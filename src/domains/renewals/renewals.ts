@@ -53,7 +53,9 @@ const renewalById = statement(
      placed.change_code IS NOT NULL AND placed.ended_at IS NULL AS is_order_live, CASE WHEN maintenance_from <= $now::timestamptz AND maintenance_until > $now THEN maintenance_until END AS maintenance_until,
      ${attemptsOf("renewal_id", "r.id")} AS attempts
    FROM renewals AS r JOIN domains AS name ON name.renewal_id = r.id LEFT JOIN registries AS registry ON registry.id = r.registry_id
-     LEFT JOIN LATERAL (SELECT * FROM changes WHERE changes.renewal_id = r.id ORDER BY id DESC LIMIT 1) AS placed ON true
+     LEFT JOIN LATERAL (
+       SELECT change_code, kind, status, reason, operator_note, settle_as, ended_at
+       FROM changes WHERE changes.renewal_id = r.id ORDER BY id DESC LIMIT 1) AS placed ON true
    WHERE r.id = $id AND r.ended_at IS NULL`,
   {
     ...columns,

@@ -19,7 +19,8 @@ import { OperatorError } from "#operator-error.ts";
 
 /** SQL: the order that a renewal has placed last. */
 const latestOrder = `LEFT JOIN LATERAL (
-     SELECT * FROM changes WHERE changes.renewal_id = r.id ORDER BY id DESC LIMIT 1) AS placed ON true`;
+     SELECT id, change_code, status, reason, found, backoff_count, next_step_at, ended_at
+     FROM changes WHERE changes.renewal_id = r.id ORDER BY id DESC LIMIT 1) AS placed ON true`;
 
 const renewals = statement(
   "operator-renewals",

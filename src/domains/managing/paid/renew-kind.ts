@@ -145,7 +145,7 @@ function planSend(
 function mayBeExecuted(sessions: RegistrySessions, order: ChangeOrder): boolean {
   const { profile } = sessions;
   const isDateOurs = profile.expiry === "ours";
-  // What the schedule orders goes on by itself, once `<info>` has shown that it was not executed and no frame is in transit.
+  // What the schedule orders is repeated without an operator once `<info>` has shown that it was not executed and no frame is in transit.
   const since = isScheduled(order) && !isDateOurs ? later(sessions, -inTransitMsMax) : undefined;
   const isInDoubt = order.phase === "verify" || order.status === "Pending";
   return order.attempts.some(({ result_code: code, committed_at: sentAt, answered_at: answeredAt }) => {
