@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { circuitSettingsDefault } from "#registry/epp/pool/circuit.ts";
 import { runSql } from "../harness/sql.ts";
 import { registrarId, until } from "../orders/judge.ts";
+import { operated } from "../orders/operate.ts";
 import {
   commands,
   executed,
@@ -82,6 +83,33 @@ test("a name that must not be renewed needs an operator and is sent nothing, and
   assert.equal(executed(stage.gateway, name, "domain:renew"), 1);
   assert.equal(stage.gateway.registry.store.domains.find(name)?.exDate, yearsLater(before.toISOString(), 1));
   assert.notEqual((await alarmsOf(stage, "renewal", name))[0]?.resolved_at, null);
+});
+
+test("an order of the schedule that an operator cancels is placed again an hour later", async (t) => {
+  const stage = await startStage(t);
+  const { gateway, reseller } = stage;
+  const name = "cancelled.example";
+  const held = gateway.registry.hold({ command: "domain:info", name, at: "before-execution", times: 1 });
+  await giveName(stage, name, 20, {});
+  await held.reached(1);
+  setDomain(stage, name, { statuses: ["serverRenewProhibited"] });
+  held.release();
+  await untilRenewalIs(gateway, name, "Attention");
+  const first = (await renewalOf(gateway, name))!.order_code!;
+  const inNeed = await operated<{ order_code: string }[]>(gateway, "orders", "list", "--attention");
+  assert.deepEqual(
+    inNeed.map(({ order_code }) => order_code),
+    [first],
+  );
+  setDomain(stage, name, { statuses: [] });
+  await operated(gateway, "orders", "cancel", first);
+  assert.equal((await gateway.settled(reseller, `/orders/${first}`)).status, "Cancelled");
+  await stage.travel(0.5 / 24);
+  assert.equal((await renewalOf(gateway, name))?.order_code, first);
+  await stage.travel(1 / 24);
+  await untilRenewalIs(gateway, name, "Renewed");
+  assert.notEqual((await renewalOf(gateway, name))?.order_code, first);
+  assert.equal(executed(gateway, name, "domain:renew"), 1);
 });
 
 test("a renewal beyond the ten years that a registry allows needs an operator, with the registry's reason", async (t) => {

@@ -2,6 +2,7 @@
 import { statement } from "#db/statement.ts";
 import {
   type AlarmChange,
+  attentionLookMs,
   type ChangeContext,
   type ChangeTable,
   longestWaitMs,
@@ -157,9 +158,12 @@ const changeWriter = createWriter({
     `renewals_told AS (
      INSERT INTO renewal_history (renewal_id, at, event, status, note)
      SELECT id, at, CASE status WHEN 'Renewed' THEN 'renewed' ELSE 'left' END, status, reason FROM renewals_over)`,
-    // The schedule follows its order: it has ended, or it needs an operator, or no longer does.
+    // The schedule follows its order: it has ended, or it needs an operator, or no longer does. Another one follows later, or at
+    // once if an operator knows that this one was not executed.
     `schedule AS (
-     UPDATE renewals AS renewal SET next_step_at = at FROM written
+     UPDATE renewals AS renewal SET next_step_at = at + CASE
+       WHEN is_over AND renewal.status = 'Attention' AND settle_as IS DISTINCT FROM 'failed'
+       THEN interval '${attentionLookMs / 1_000} s' ELSE interval '0' END FROM written
      WHERE renewal.id = written.renewal_id AND renewal.ended_at IS NULL AND written.renewed_until IS NULL AND left_as IS NULL
        AND events <> '[]' AND (is_over OR (operator_note IS NOT NULL) <> (renewal.status = 'Attention'))
      RETURNING renewal.id, renewal.registry_id)`,
