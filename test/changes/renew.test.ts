@@ -216,6 +216,24 @@ test("an order that meets a scheduled renewal in progress is that renewal, or re
   await assertRenewed(stage, name, before, 1);
 });
 
+test("a renewal by hand takes the place of a scheduled one that needs an operator and has sent nothing", async (t) => {
+  const stage = await startWith(t);
+  const { gateway, reseller } = stage;
+  const { domains } = gateway.registry.store;
+  const before = await expirationOf(stage, name);
+  domains.put({ ...domains.find(name)!, statuses: ["serverRenewProhibited"] });
+  await stage.travelTo(name, 29);
+  await untilRenewalIs(gateway, name, "Attention");
+  const { order_code: scheduled } = (await renewalOf(gateway, name))!;
+  domains.put({ ...domains.find(name)!, statuses: [] });
+  const ended = await change(stage, "POST", renewals(name), { years: 2, expiration_date: before });
+  assert.equal(ended.status, "Finished");
+  assert.notEqual(ended.order_code, scheduled);
+  assert.equal((await gateway.settled(reseller, `/orders/${scheduled}`)).status, "Cancelled");
+  assert.equal((await renewalOf(gateway, name))?.status, "Renewed");
+  await assertRenewed(stage, name, before, 2);
+});
+
 test("what the registry has renewed by itself counts: only the other years are sent", async (t) => {
   const stage = await startWith(t);
   const { gateway, reseller } = stage;

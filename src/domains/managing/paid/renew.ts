@@ -3,6 +3,7 @@ import Type from "typebox";
 import { type OrderedRenewal, renewOrderKind } from "#domains/managing/paid/renew-kind.ts";
 import { findUnderWay, renewalUnderWay } from "#domains/managing/paid/underway.ts";
 import { type LockedName, placeChange, placeErrors } from "#domains/managing/place.ts";
+import { cancelScheduledOrder } from "#domains/renewals/scheduled-order.ts";
 import { dayOf, isAnotherDate, termAfter } from "#domains/renewals/terms.ts";
 import { ApiError, invalidField } from "#errors.ts";
 import { parseBody } from "#use-case/body.ts";
@@ -37,12 +38,18 @@ export const renewDomain: UseCase = {
       },
 
       async findSame(tx, name) {
-        const [first, ...others] = await findUnderWay(tx, name.domain_name);
+        const underWay = await findUnderWay(tx, name.domain_name);
+        const [first, ...others] = underWay.filter(({ gives_way }) => gives_way === null);
         if (first) {
           if (first.kind === "renew" && first.years === years && others.length === 0) return first.code;
           throw renewalUnderWay();
         }
-        checkYears(name, years, context.clock.now());
+        const now = context.clock.now();
+        checkYears(name, years, now);
+        for (const { gives_way: renewalId } of underWay) {
+          const reason = "a renewal by hand takes its place";
+          if (renewalId !== null) await cancelScheduledOrder(tx, renewalId, { reason, now });
+        }
         return undefined;
       },
     });

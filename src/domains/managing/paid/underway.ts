@@ -6,13 +6,23 @@ import { ApiError } from "#errors.ts";
 // A renewal that an earlier release has begun becomes an order at its next step.
 const underWay = statement(
   "paid-under-way",
-  `SELECT change_code AS code, kind, (input ->> 'years')::int4 AS years, renewal_id IS NOT NULL AS is_scheduled FROM changes
+  `SELECT change_code AS code, kind, (input ->> 'years')::int4 AS years, renewal_id IS NOT NULL AS is_scheduled,
+     CASE WHEN operator_note IS NOT NULL AND NOT EXISTS (SELECT FROM attempts WHERE attempts.change_id = changes.id)
+       THEN renewal_id END AS gives_way
+   FROM changes
    WHERE domain_name = $name AND ended_at IS NULL AND kind IN ('renew', 'delete', 'restore')
    UNION ALL
-   SELECT renewal_code, CASE status WHEN 'Lapsing' THEN 'delete' ELSE 'renew' END, period_years, true FROM renewals AS renewal
+   SELECT renewal_code, CASE status WHEN 'Lapsing' THEN 'delete' ELSE 'renew' END, period_years, true, NULL FROM renewals AS renewal
    WHERE domain_name = $name AND ended_at IS NULL AND status <> 'Scheduled' AND phase IS DISTINCT FROM 'wait'
      AND NOT EXISTS (SELECT FROM changes WHERE changes.renewal_id = renewal.id)`,
-  { code: "text", kind: ["renew", "delete", "restore"], years: "int4?", is_scheduled: "bool" },
+  {
+    code: "text",
+    kind: ["renew", "delete", "restore"],
+    years: "int4?",
+    is_scheduled: "bool",
+    /** The term, if its order needs an operator and has sent nothing: what somebody asks for takes its place. */
+    gives_way: "int8?",
+  },
 );
 
 /** @param name locked, so that nothing begins meanwhile */
