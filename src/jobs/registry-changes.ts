@@ -3,7 +3,7 @@ import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import { DatabaseUnavailable } from "#db/errors.ts";
 import { advance } from "#domains/changes/advance.ts";
 import { machineName } from "#domains/changes/due.ts";
-import { dueChanges } from "#domains/managing/change-orders.ts";
+import { dueChanges, dueScheduledChanges } from "#domains/managing/change-orders.ts";
 import { changeMachine } from "#domains/managing/machine.ts";
 import { orderMachine } from "#domains/orders/machine.ts";
 import { dueOrders, findOrder } from "#domains/orders/orders.ts";
@@ -18,8 +18,10 @@ import { startMachine } from "#progress/engine.ts";
  * a session never waits for the database (bench/README.md).
  */
 const rowsPerSession = 12;
-/** For orders, and again for renewals: both fit into the line for sessions (src/registry/epp/pool/waiting-line.ts). */
+/** For registrations, and again for the orders of the schedule: all fit into the line for sessions (src/registry/epp/pool/waiting-line.ts). */
 const rowsMax = 400;
+/** Renewals place orders, and ask about names that are not renewed. */
+const renewalRowsMax = 100;
 /** After more consecutive failures, other than those of the database, retries alone will not help. */
 const failuresToleratedMax = 1;
 
@@ -40,6 +42,7 @@ export function startChanges(sessions: RegistrySessions, ended: AbortSignal): { 
     name: machineName("renewal", profile.id),
     rows: dueRenewals(context, profile),
     ...limits,
+    rowsMax: Math.min(limits.rowsMax, renewalRowsMax),
     step: (id) => advance(sessions, renewalMachine, id),
   });
   const changes = startMachine(context, {
@@ -49,9 +52,15 @@ export function startChanges(sessions: RegistrySessions, ended: AbortSignal): { 
     rowsMax: Math.max(1, Math.floor(profile.sessionsMax / 2)),
     step: (id) => advance(sessions, changeMachine, id),
   });
+  const scheduled = startMachine(context, {
+    name: machineName("change", profile.id),
+    rows: dueScheduledChanges(context, profile),
+    ...limits,
+    step: (id) => advance(sessions, changeMachine, id),
+  });
   return {
     async stop() {
-      await Promise.all([orders.stop(), renewals.stop(), changes.stop()]);
+      await Promise.all([orders.stop(), renewals.stop(), changes.stop(), scheduled.stop()]);
     },
   };
 }

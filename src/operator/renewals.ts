@@ -1,6 +1,6 @@
 import type { Command } from "commander";
+import { settleRenewal } from "#domains/managing/settle-renewal.ts";
 import { reportRenewal, reportRenewals, runRenewal } from "#domains/renewals/report.ts";
-import { settleRenewal } from "#domains/renewals/settle.ts";
 import { type RenewalStatus, renewalStatuses } from "#domains/renewals/states.ts";
 import { switchRenewal } from "#domains/renewals/switch.ts";
 import { parseDomainName } from "#lib/domain-name.ts";
@@ -56,7 +56,16 @@ function addListCommand(renewals: Command): void {
           const resellerId = reseller === undefined ? undefined : await getReseller(context, reseller);
           return reportRenewals(context, { status, resellerId, days, limit });
         },
-        asTable("domain_name", "reseller", "term_ends_at", "will_renew", "status", "phase", "alarm_since", "reason"),
+        asTable(
+          "domain_name",
+          "reseller",
+          "term_ends_at",
+          "will_renew",
+          "status",
+          "order_code",
+          "alarm_since",
+          "reason",
+        ),
       ),
     );
 }

@@ -62,9 +62,12 @@ const overdueWork = statement(
        FROM registration_orders WHERE status IN ('NotProvisioned', 'Processing', 'Pending')
          AND coalesce(next_step_at, created_at) < $due_before GROUP BY registry_id
      UNION ALL SELECT 'changes at ' || registry_id, count(*), min(next_step_at) FROM changes
-       WHERE ended_at IS NULL AND next_step_at < $due_before GROUP BY registry_id
-     UNION ALL SELECT 'renewals of ' || registry_id, count(*), min(next_step_at) FROM renewals
-       WHERE ended_at IS NULL AND next_step_at < $renewals_due_before GROUP BY registry_id
+       WHERE ended_at IS NULL AND renewal_id IS NULL AND next_step_at < $due_before GROUP BY registry_id
+     UNION ALL SELECT 'renewals of ' || registry_id, count(*), min(next_step_at) FROM (
+       SELECT registry_id, next_step_at FROM renewals WHERE ended_at IS NULL AND next_step_at < $renewals_due_before
+       UNION ALL SELECT registry_id, next_step_at FROM changes
+         WHERE ended_at IS NULL AND renewal_id IS NOT NULL AND next_step_at < $renewals_due_before) AS of_schedule
+       GROUP BY registry_id
      UNION ALL SELECT 'hosting accounts', count(*), min(next_step_at) FROM hosting_accounts
        WHERE next_step_at < $due_before HAVING count(*) > 0
      UNION ALL SELECT 'moves of hosting accounts', count(*), min(next_step_at) FROM hosting_moves

@@ -31,11 +31,10 @@ function makeOrders(owner: TestReseller, count: number, random: (limit: number) 
       ["REG", "create"],
       ["CHG", "transfer-lock"],
       ["REN", "renew"],
-      ["REN", "delete"],
+      ["CHG", "delete"],
     ][random(4)] as [string, string];
-    const statuses = prefix === "REN" ? ["Processing", "Pending", "Finished"] : [...live, ...ended, "Finished"];
-    const chosen = statuses[random(statuses.length)]!;
-    const status = kind === "delete" && chosen === "Pending" ? "Finished" : chosen;
+    const statuses = [...live, ...ended, "Finished"];
+    const status = statuses[random(statuses.length)]!;
     const isLiveCreate = live.includes(status) && prefix !== "CHG";
     const order_code = codeOf(prefix, owner);
     // Only one order that has not ended registers or renews a name.
@@ -52,7 +51,8 @@ const newestFirst = (one: ListedOrder, other: ListedOrder) =>
   other.created_at.localeCompare(one.created_at) || (other.order_code < one.order_code ? -1 : 1);
 
 async function insert(owner: TestReseller, orders: readonly ListedOrder[]): Promise<void> {
-  const of = (prefix: string) => JSON.stringify(orders.filter(({ order_code }) => order_code.startsWith(prefix)));
+  const of = (...prefixes: string[]) =>
+    JSON.stringify(orders.filter(({ order_code }) => prefixes.includes(order_code.slice(0, "REG".length))));
   const rows =
     "json_to_recordset($2) AS added (order_code text, kind text, domain_name text, status text, created_at timestamptz)";
   const endedAt = `CASE WHEN status = ANY ('{${ended.join(",")}}') THEN created_at END`;
@@ -70,18 +70,7 @@ async function insert(owner: TestReseller, orders: readonly ListedOrder[]): Prom
        created_at, updated_at, ended_at)
      SELECT order_code, $1, domain_name, 'none', kind, '{}', false, status, CASE status WHEN 'Processing' THEN 'send' END,
        created_at, created_at, ${endedAt} FROM ${rows}`,
-    [owner.id, of("CHG")],
-  );
-  await runSql(
-    gateway.databaseUrl,
-    `INSERT INTO renewals (renewal_code, reseller_id, domain_name, registry_id, period_years, term_ends_at, due_at, status,
-       phase, next_step_at, list_key, created_at, updated_at, ended_at)
-     SELECT order_code, $1, domain_name, 'none', 1, now(), now(),
-       CASE WHEN status = 'Finished' THEN CASE kind WHEN 'renew' THEN 'Renewed' ELSE 'Ended' END
-         ELSE CASE kind WHEN 'renew' THEN 'Processing' ELSE 'Lapsing' END END,
-       CASE WHEN status = 'Pending' THEN 'pending' WHEN status = 'Processing' THEN CASE kind WHEN 'renew' THEN 'look' ELSE 'wait' END END,
-       now(), order_code, created_at, created_at, ${endedAt} FROM ${rows}`,
-    [owner.id, of("REN")],
+    [owner.id, of("CHG", "REN")],
   );
 }
 
@@ -102,12 +91,13 @@ const rival = await gateway.addReseller();
 const orders = makeOrders(reseller, 300, seededRandom(1));
 await insert(reseller, orders);
 await insert(rival, makeOrders(rival, 50, seededRandom(2)));
-// A renewal that is only scheduled is no order.
+// A term is no order, in whatever way it ends.
 await runSql(
   gateway.databaseUrl,
   `INSERT INTO renewals (renewal_code, reseller_id, domain_name, registry_id, period_years, term_ends_at, due_at, status,
-     next_step_at, list_key, created_at, updated_at)
-   VALUES ('REN-SCHEDVLE-001', $1, 'n1-${reseller.id}.example', 'none', 1, now(), now(), 'Scheduled', now(), 'x', now(), now())`,
+     next_step_at, list_key, created_at, updated_at, ended_at)
+   VALUES ('REN-SCHEDVLE-001', $1, 'n1-${reseller.id}.example', 'none', 1, now(), now(), 'Scheduled', now(), 'x', now(), now(), NULL),
+     ('REN-ENDED000-001', $1, 'n2-${reseller.id}.example', 'none', 1, now(), now(), 'Ended', now(), 'y', now(), now(), now())`,
   [reseller.id],
 );
 

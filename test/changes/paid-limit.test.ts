@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { runSql } from "../harness/sql.ts";
 import { place } from "../orders/judge.ts";
 import { operated } from "../orders/operate.ts";
-import { own, type Stage, startStage } from "../renewals/stage.ts";
+import { assertRenewedOnce, own, type Stage, startStage } from "../renewals/stage.ts";
 import { change, domain } from "./stage.ts";
 
 const name = "first.example";
@@ -63,4 +64,22 @@ test("an order that was refused is not counted, and a limit of none refuses ever
   await stage.travel(1);
   const body = { domain_name: "second.example" };
   assert.equal((await gateway.send(reseller, "POST", "/domains/registrations", { body })).status, 429);
+});
+
+test("what the schedule renews is not counted, and needs no limit", async (t) => {
+  const stage = await startLimited(t, 1);
+  const { gateway, reseller } = stage;
+  await own(stage, name);
+  await limit(stage, 0);
+  const { expiration_date: before } = await domain(stage, name);
+  await stage.travelTo(name, 29);
+  await assertRenewedOnce(stage, name, String(before));
+  const { body } = await gateway.send(reseller, "GET", `/orders?domain_name=${name}&kind=renew`);
+  assert.deepEqual(
+    (body as { status: string }[]).map(({ status }) => status),
+    ["Finished"],
+  );
+  const placed = "SELECT coalesce(sum(placed), 0)::int AS placed FROM paid_orders WHERE day = $1";
+  const today = stage.clock.now().toISOString().slice(0, 10);
+  assert.deepEqual(await runSql(gateway.databaseUrl, placed, [today]), [{ placed: 0 }]);
 });

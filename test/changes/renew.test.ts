@@ -153,7 +153,8 @@ test("a schedule that fires while a renewal by hand is live sends nothing", asyn
   await hold.reached(1);
   await stage.travel(2);
   await until("the schedule waits", async () => {
-    const waiting = "SELECT FROM renewals WHERE phase = 'look' AND next_step_at > $1::timestamptz + interval '30 s'";
+    const waiting =
+      "SELECT FROM renewals WHERE status = 'Scheduled' AND next_step_at > $1::timestamptz + interval '30 s'";
     return (await runSql(gateway.databaseUrl, waiting, [stage.clock.now()])).length === 1;
   });
   hold.release();
@@ -213,6 +214,24 @@ test("an order that meets a scheduled renewal in progress is that renewal, or re
   hold.release();
   assert.equal((await gateway.settled(reseller, location)).status, "Finished");
   await assertRenewed(stage, name, before, 1);
+});
+
+test("a renewal by hand takes the place of a scheduled one that needs an operator and has sent nothing", async (t) => {
+  const stage = await startWith(t);
+  const { gateway, reseller } = stage;
+  const { domains } = gateway.registry.store;
+  const before = await expirationOf(stage, name);
+  domains.put({ ...domains.find(name)!, statuses: ["serverRenewProhibited"] });
+  await stage.travelTo(name, 29);
+  await untilRenewalIs(gateway, name, "Attention");
+  const { order_code: scheduled } = (await renewalOf(gateway, name))!;
+  domains.put({ ...domains.find(name)!, statuses: [] });
+  const ended = await change(stage, "POST", renewals(name), { years: 2, expiration_date: before });
+  assert.equal(ended.status, "Finished");
+  assert.notEqual(ended.order_code, scheduled);
+  assert.equal((await gateway.settled(reseller, `/orders/${scheduled}`)).status, "Cancelled");
+  assert.equal((await renewalOf(gateway, name))?.status, "Renewed");
+  await assertRenewed(stage, name, before, 2);
 });
 
 test("what the registry has renewed by itself counts: only the other years are sent", async (t) => {

@@ -87,6 +87,12 @@ test("a name that another registrar gets by its auth code leaves, is never renew
   await stage.travelTo("other.example", 30);
   await untilRenewalIs(gateway, "other.example", "Renewed");
   assert.deepEqual([...commands(gateway, name, "domain:renew"), ...commands(gateway, name, "domain:delete")], []);
+  const orders = (await gateway.send(reseller, "GET", `/orders?domain_name=${name}`)).body as { kind: string }[];
+  assert.deepEqual(
+    orders.map(({ kind }) => kind),
+    ["create"],
+    "nothing was ordered at the end of its term",
+  );
   assert.deepEqual(await openAlarms(stage), []);
 });
 
@@ -249,7 +255,10 @@ test("an approved transfer ends a renewal in progress, and cancels only orders t
   hold.release({ execute: false });
   await untilRenewalIs(gateway, name, "Ended");
   assert.match((await renewalOf(gateway, name))?.reason ?? "", /rival/);
-  const open = "SELECT FROM attempts JOIN renewals ON renewals.id = renewal_id WHERE answered_at IS NULL";
+  const { order_code: renewCode } = (await renewalOf(gateway, name))!;
+  const renew = await gateway.settled(stage.reseller, `/orders/${renewCode}`);
+  assert.deepEqual([renew.status, renew.error_text], ["Errors", "the name has left the portfolio"]);
+  const open = "SELECT FROM attempts WHERE answered_at IS NULL";
   assert.deepEqual(await runSql(gateway.databaseUrl, open), []);
   assert.deepEqual(await orderRow(stage, unsent), {
     status: "Cancelled",

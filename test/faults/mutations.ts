@@ -90,14 +90,14 @@ export const mutations: readonly Mutation[] = [
     batch: "renew:executed.1",
     verdict: /domain:renew was executed twice/,
     replacements: [
-      { file: "src/domains/managing/paid/renew.ts", find: "!mayBeExecuted(sessions, order)", replace: "true" },
+      { file: "src/domains/managing/paid/renew-kind.ts", find: "!mayBeExecuted(sessions, order)", replace: "true" },
       {
-        file: "src/domains/managing/paid/renew.ts",
+        file: "src/domains/managing/paid/renew-kind.ts",
         find: "if (renewedYears >= years)",
         replace: `const isLastLost = order.attempts.at(-1)?.result_code === null;
           if (renewedYears >= Math.max(1, order.attempts.length + (isLastLost ? 1 : 0)))`,
       },
-      { file: "src/domains/managing/paid/renew.ts", find: "years - renewedYears", replace: "years" },
+      { file: "src/domains/managing/paid/renew-kind.ts", find: "years - renewedYears", replace: "years" },
     ],
   },
   {

@@ -29,7 +29,9 @@ interface Point {
 }
 
 const renewals = (when: string): HeldChange => ({ table: "renewals", on: "UPDATE", when });
-const attempts: HeldChange = { table: "attempts", on: "INSERT", when: "NEW.renewal_id IS NOT NULL" };
+const orders = (when: string): HeldChange => ({ table: "changes", on: "UPDATE", when });
+const attempts: HeldChange = { table: "attempts", on: "INSERT", when: "NEW.change_id IS NOT NULL" };
+const placed: HeldChange = { table: "changes", on: "INSERT", when: "NEW.renewal_id IS NOT NULL" };
 
 const renewPoints: Point[] = [
   {
@@ -42,7 +44,8 @@ const renewPoints: Point[] = [
     change: { table: "renewals", on: "INSERT", when: "true" },
     isCommitted: true,
   },
-  { name: "after the first look", change: renewals("NEW.phase = 'renew'"), isCommitted: true },
+  { name: "before its order is placed", change: placed, isCommitted: false },
+  { name: "after its order is placed", change: placed, isCommitted: true },
   { name: "before the attempt", change: attempts, isCommitted: false },
   { name: "after the attempt, before its bytes", change: attempts, isCommitted: true },
   { name: "after the bytes, never executed", frame: "before-execution", isExecuted: false },
@@ -50,24 +53,24 @@ const renewPoints: Point[] = [
   { name: "after execution, before the answer", frame: "before-answer" },
   {
     name: "after the answer, before its commit",
-    change: renewals("NEW.verify_cause = 'answered'"),
+    change: orders("NEW.verify_cause = 'answered'"),
     isCommitted: false,
   },
   {
     name: "after the answer's commit",
-    change: renewals("NEW.verify_cause = 'answered'"),
+    change: orders("NEW.verify_cause = 'answered'"),
     isCommitted: true,
   },
   {
     name: "between the two looks after a lost answer",
     label: "renew-drop-after-",
-    change: renewals("NEW.confirm_after IS NOT NULL"),
+    change: orders("NEW.confirm_after IS NOT NULL"),
     isCommitted: true,
   },
   {
     name: "after a renew without a trace",
     label: "renew-drop-before-",
-    change: renewals("OLD.phase = 'verify' AND NEW.phase = 'look'"),
+    change: orders("OLD.phase = 'verify' AND NEW.phase = 'send'"),
     isCommitted: true,
   },
   {
@@ -95,7 +98,7 @@ const deletePoints: Point[] = [
   {
     name: "between the two looks after a lost answer",
     label: "delete-drop-after-",
-    change: renewals("NEW.confirm_after IS NOT NULL"),
+    change: orders("NEW.confirm_after IS NOT NULL"),
     isCommitted: true,
   },
   {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { runSql } from "../harness/sql.ts";
 import { until } from "../orders/judge.ts";
+import { operate } from "../orders/operate.ts";
 import {
   commands,
   executed,
@@ -74,6 +75,30 @@ test("a name that is switched off is deleted when the registry has renewed it, a
   const { until: redeemableUntil } = gateway.registry.store.domains.find(name)!.deletion!;
   const differenceMs = Date.parse(departure?.restorable_until ?? "") - Date.parse(redeemableUntil);
   assert.ok(Math.abs(differenceMs) < 60 * 60_000, `${differenceMs} ms off`);
+});
+
+test("the delete at the end of a term is an order, and deletes the hosts below the name first", async (t) => {
+  const name = "with-hosts.example";
+  const { stage, gateway } = await startUnwanted(t, name);
+  const { hosts } = gateway.registry.store;
+  const host = `ns1.${name}`;
+  const name_servers = [{ name: host, addresses: ["9.9.9.9"] }];
+  const set = await gateway.send(stage.reseller, "PUT", `/domains/${name}/nameservers`, { body: { name_servers } });
+  assert.equal((await gateway.settled(stage.reseller, set.headers.location ?? "")).status, "Finished");
+  assert.ok(hosts.find(host));
+  await stage.travelTo(name, -1);
+  await untilRenewalIs(gateway, name, "Ended");
+  assert.equal(hosts.find(host), undefined);
+  const { body } = await gateway.send(stage.reseller, "GET", `/orders?domain_name=${name}&kind=delete`);
+  const [order, ...others] = body as { order_code: string; status: string; next: string }[];
+  assert.match(order?.order_code ?? "", /^CHG-/);
+  assert.equal(order?.status, "Finished");
+  assert.match(order?.next ?? "", /can be restored until/);
+  assert.deepEqual(others, []);
+  const told = await gateway.send(stage.reseller, "GET", `/domains/${name}/history`);
+  assert.match(told.text, new RegExp(String(order?.order_code)));
+  const { stdout } = await operate(gateway, "orders", "list");
+  assert.match(stdout, new RegExp(String(order?.order_code)));
 });
 
 for (const [label, sent] of [
@@ -195,7 +220,7 @@ test("a name that is switched on again while the registry says that it is gone s
   await hold.reached(1);
   assert.equal(await setWillRenew(stage, name, true), 204);
   hold.release();
-  await untilRenewalIs(gateway, name, "Processing (look)");
+  await untilRenewalIs(gateway, name, "Processing (renew)");
   await untilSeemsGone(stage, name);
   assert.equal((await portfolioEntry(gateway, stage.reseller, name)).will_renew, true);
   await stage.travel(secondLookDays);

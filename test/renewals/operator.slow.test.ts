@@ -55,7 +55,7 @@ test("a renewal can be run before it is due, and shows what it did", async (t) =
   );
   assert.deepEqual(
     shown.history.map(({ event }) => event),
-    ["due", "renewable", "answered", "renewed"],
+    ["due", "requested", "started", "answered", "renewed", "done"],
   );
   const { code: exitCode, stdout } = await operate(gateway, "renewals", "show", name);
   assert.equal(exitCode, 0);

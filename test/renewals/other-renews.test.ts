@@ -43,10 +43,23 @@ test("an operator who runs such a renewal early makes it wait for the registry, 
   const { gateway } = stage;
   await own(stage, "early.example");
   await stage.travelTo("early.example", 19);
-  await untilRenewalIs(gateway, "early.example", "Processing (look)");
+  await untilRenewalIs(gateway, "early.example", "Processing (renew)");
   await stage.travel(20);
   await untilRenewalIs(gateway, "early.example", "Renewed");
   assert.deepEqual(commands(gateway, "early.example", "domain:renew"), []);
+});
+
+test("a renewal by hand at such a registry ends with the reason, and sends nothing", async (t) => {
+  const stage = await startStage(t, { sandbox: { renewCommand: false }, registry: { renew: "none" } });
+  const { gateway, reseller } = stage;
+  await own(stage, "by-hand.example");
+  const { expiration_date } = await portfolioEntry(gateway, reseller, "by-hand.example");
+  const body = { years: 1, expiration_date };
+  const { headers } = await gateway.send(reseller, "POST", "/domains/by-hand.example/renewals", { body });
+  const { status, error_text } = await gateway.settled(reseller, headers.location ?? "");
+  assert.equal(status, "Errors");
+  assert.match(String(error_text), /no renew command/);
+  assert.deepEqual(commands(gateway, "by-hand.example", "domain:renew"), []);
 });
 
 for (const period of ["months", "none"] as const) {

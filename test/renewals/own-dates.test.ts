@@ -69,7 +69,6 @@ describe("at a registry that shows no dates", async () => {
 
   test("a renew whose answer was lost is never sent again, and calls an operator (row 15a)", async () => {
     for (const name of [names.done, names.lost, pending]) {
-      await untilRenewalIs(gateway, name, "Processing (verify)");
       await untilAlarm(name);
     }
     await stage.travel(3);
@@ -77,7 +76,7 @@ describe("at a registry that shows no dates", async () => {
       await operated(gateway, "renewals", "run", name);
       await untilAlarm(name, 2);
       assert.equal(commands(gateway, name, "domain:renew").length, 1, name);
-      assert.equal((await renewalOf(gateway, name))?.verify_cause, "unseen");
+      assert.equal((await renewalOf(gateway, name))?.status, "Attention");
       assert.equal(await setWillRenew(stage, name, false), 409);
     }
   });
@@ -103,7 +102,7 @@ describe("at a registry that shows no dates", async () => {
     const raised = "SELECT FROM alarms WHERE kind = 'renewal' AND subject = $1 AND count >= $2 AND resolved_at IS NULL";
     await until(`${name} has its alarm`, async () => {
       const rows = await runSql(gateway.databaseUrl, raised, [name, countMin]);
-      return rows.length > 0 && (await renewalOf(gateway, name))?.verify_cause === "unseen";
+      return rows.length > 0 && (await renewalOf(gateway, name))?.status === "Attention";
     });
   }
 });
@@ -114,8 +113,8 @@ test("a renew that the registry leaves pending calls an operator once it is deci
   const name = "renew-code-2308-1.example";
   await own(stage, name);
   await stage.travelTo(name, 29);
-  await untilRenewalIs(stage.gateway, name, "Processing (verify)");
-  assert.equal((await renewalOf(stage.gateway, name))?.verify_cause, "unseen");
+  await untilRenewalIs(stage.gateway, name, "Attention");
+  assert.match((await renewalOf(stage.gateway, name))?.reason ?? "", /ask it, then settle/);
   assert.equal(commands(stage.gateway, name, "domain:renew").length, 1);
 });
 
@@ -134,4 +133,33 @@ test("a name that is switched off is deleted when the registry has renewed it, a
   await untilRenewalIs(gateway, late, "Renewed");
   assert.deepEqual(commands(gateway, late, "domain:renew"), []);
   assert.equal((await portfolioEntry(gateway, reseller, late)).expiration_date, yearsLater(before, 1));
+});
+
+test("a renewal by hand is done by its answer, and one whose answer was lost calls an operator", async (t) => {
+  const stage = await startUndated(t);
+  const { gateway, reseller } = stage;
+  const [plain, lost] = ["plain.example", "renew-drop-after-1.example"];
+  await own(stage, plain, lost);
+  const renew = async (name: string) => {
+    const { expiration_date } = await portfolioEntry(gateway, reseller, name);
+    const body = { years: 2, expiration_date };
+    const { headers } = await gateway.send(reseller, "POST", `/domains/${name}/renewals`, { body });
+    return { location: headers.location ?? "", wanted: yearsLater(expiration_date, 2) };
+  };
+  const done = await renew(plain);
+  assert.equal((await gateway.settled(reseller, done.location)).status, "Finished");
+  const unclear = await renew(lost);
+  await until("an operator is called", async () => (await openAlarms(gateway)).some(({ kind }) => kind === "order"));
+  assert.equal(commands(gateway, lost, "domain:renew").length, 1);
+  const code = unclear.location.split("/").at(-1)!;
+  await operated(gateway, "orders", "settle", code, "--as", "done", "--note", "on the invoice");
+  for (const [name, { wanted }] of [
+    [plain, done],
+    [lost, unclear],
+  ] as const) {
+    assert.equal((await portfolioEntry(gateway, reseller, name)).expiration_date, wanted, name);
+    assert.equal(gateway.registry.store.domains.find(name)?.exDate, wanted, name);
+    const dates = "SELECT registry_ex_date = expiration_date AS are_equal FROM domains WHERE domain_name = $1";
+    assert.deepEqual(await runSql(gateway.databaseUrl, dates, [name]), [{ are_equal: true }]);
+  }
 });

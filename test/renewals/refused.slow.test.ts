@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { circuitSettingsDefault } from "#registry/epp/pool/circuit.ts";
 import { runSql } from "../harness/sql.ts";
 import { registrarId, until } from "../orders/judge.ts";
+import { operated } from "../orders/operate.ts";
 import {
   commands,
   executed,
@@ -54,16 +55,16 @@ function setDomain({ gateway }: Stage, name: string, changed: { statuses?: strin
 
 const untilInHistory = ({ gateway }: Stage, event: string, times: number) =>
   until(`${event} is in the history ${times} times`, async () => {
-    const sql = "SELECT FROM renewal_history WHERE event = $1";
+    const sql = "SELECT FROM change_history WHERE event = $1";
     return (await runSql(gateway.databaseUrl, sql, [event])).length >= times;
   });
 
 const threeTriesFailed = ({ gateway }: Stage) =>
   until("three attempts have failed", async () => {
-    return (await runSql(gateway.databaseUrl, "SELECT FROM renewals WHERE backoff_count >= 3")).length === 1;
+    return (await runSql(gateway.databaseUrl, "SELECT FROM changes WHERE backoff_count >= 3")).length === 1;
   });
 
-test("a name that must not be renewed needs an operator after five refusals, and is renewed once it may be", async (t) => {
+test("a name that must not be renewed needs an operator and is sent nothing, and is renewed once it may be", async (t) => {
   const stage = await startStage(t);
   const name = "prohibited.example";
   const before = inDays(stage, 20);
@@ -73,8 +74,8 @@ test("a name that must not be renewed needs an operator after five refusals, and
   setDomain(stage, name, { statuses: ["serverRenewProhibited"] });
   held.release();
   await untilRenewalIs(stage.gateway, name, "Attention");
-  assert.equal(commands(stage.gateway, name, "domain:renew").length, 5);
-  assert.match((await renewalOf(stage.gateway, name))?.reason ?? "", /^2304/);
+  assert.deepEqual(commands(stage.gateway, name, "domain:renew"), []);
+  assert.match((await renewalOf(stage.gateway, name))?.reason ?? "", /serverRenewProhibited/);
   assert.deepEqual(await alarmsOf(stage, "renewal", name), [{ count: 1, resolved_at: null }]);
   setDomain(stage, name, { statuses: [] });
   await stage.travel(2 / 24);
@@ -84,11 +85,38 @@ test("a name that must not be renewed needs an operator after five refusals, and
   assert.notEqual((await alarmsOf(stage, "renewal", name))[0]?.resolved_at, null);
 });
 
+test("an order of the schedule that an operator cancels is placed again an hour later", async (t) => {
+  const stage = await startStage(t);
+  const { gateway, reseller } = stage;
+  const name = "cancelled.example";
+  const held = gateway.registry.hold({ command: "domain:info", name, at: "before-execution", times: 1 });
+  await giveName(stage, name, 20, {});
+  await held.reached(1);
+  setDomain(stage, name, { statuses: ["serverRenewProhibited"] });
+  held.release();
+  await untilRenewalIs(gateway, name, "Attention");
+  const first = (await renewalOf(gateway, name))!.order_code!;
+  const inNeed = await operated<{ order_code: string }[]>(gateway, "orders", "list", "--attention");
+  assert.deepEqual(
+    inNeed.map(({ order_code }) => order_code),
+    [first],
+  );
+  setDomain(stage, name, { statuses: [] });
+  await operated(gateway, "orders", "cancel", first);
+  assert.equal((await gateway.settled(reseller, `/orders/${first}`)).status, "Cancelled");
+  await stage.travel(0.5 / 24);
+  assert.equal((await renewalOf(gateway, name))?.order_code, first);
+  await stage.travel(1 / 24);
+  await untilRenewalIs(gateway, name, "Renewed");
+  assert.notEqual((await renewalOf(gateway, name))?.order_code, first);
+  assert.equal(executed(gateway, name, "domain:renew"), 1);
+});
+
 test("a renewal beyond the ten years that a registry allows needs an operator, with the registry's reason", async (t) => {
   const stage = await startStage(t, { registry: { renewalYears: 10 } });
   const before = await giveName(stage, "decade.example", 20, {});
   await untilRenewalIs(stage.gateway, "decade.example", "Attention");
-  assert.match((await renewalOf(stage.gateway, "decade.example"))?.reason ?? "", /^2105.*too far ahead/);
+  assert.match((await renewalOf(stage.gateway, "decade.example"))?.reason ?? "", /2105.*too far ahead/);
   const { expiration_date } = await portfolioEntry(stage.gateway, stage.reseller, "decade.example");
   assert.equal(expiration_date, before);
 });
@@ -154,8 +182,11 @@ test("an unwanted name that cannot be deleted is one alarm until it is gone, how
   setDomain(stage, name, { statuses: ["serverDeleteProhibited"] });
   held.release();
   for (const tried of [1, 2, 3]) {
-    await untilInHistory(stage, "operator-needed", tried);
-    assert.deepEqual(await alarmsOf(stage, "renewal", name), [{ count: tried, resolved_at: null }]);
+    await until(`it was tried ${tried} times`, async () => {
+      const alarms = await alarmsOf(stage, "renewal", name);
+      return alarms.length === 1 && alarms[0]?.count === tried && alarms[0].resolved_at === null;
+    });
+    await untilRenewalIs(stage.gateway, name, "Attention");
     if (tried === 3) setDomain(stage, name, { statuses: [] });
     await stage.travel(2 / 24);
   }

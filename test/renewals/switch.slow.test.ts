@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { assertError } from "../harness/assert-reply.ts";
 import { newNonce } from "../harness/signed-request.ts";
 import { runSql } from "../harness/sql.ts";
-import { until } from "../orders/judge.ts";
+import { operated } from "../orders/operate.ts";
 import {
   assertRenewedOnce,
   commands,
@@ -11,7 +11,6 @@ import {
   giveNames,
   own,
   portfolioEntry,
-  renewalOf,
   setWillRenew,
   startStage,
   untilRenewalIs,
@@ -129,23 +128,15 @@ test("a name that is switched off while its renew waits for a session is not ren
   await untilRenewalIs(gateway, waiting, "Scheduled");
   await giveNames(gateway, reseller, new Map([[busy, { expirationDate: inDays(20) }]]));
   await hold.reached(1);
-  const { id } = (await renewalOf(gateway, waiting))!;
-  const { database } = gateway.context;
-  const query = database.query.bind(database);
-  const readIds = new Set<unknown>();
-  database.query = async (asked, values) => {
-    if (asked.name === "renewal-by-id") readIds.add(values.id);
-    return query(asked, values);
-  };
-  const aboutToSend = `UPDATE renewals SET status = 'Processing', phase = 'renew', base_ex_date = term_ends_at,
-    next_step_at = created_at, updated_at = $2 WHERE id = $1`;
-  await runSql(gateway.databaseUrl, aboutToSend, [id, gateway.context.clock.now()]);
-  await until("its step is in progress", () => readIds.has(Number(id)));
+  await operated(gateway, "renewals", "run", waiting);
+  await untilRenewalIs(gateway, waiting, "Processing (renew)");
   assert.equal(await setWillRenew(stage, waiting, false), 204);
   hold.release();
   await untilRenewalIs(gateway, busy, "Renewed");
   await untilRenewalIs(gateway, waiting, "Lapsing (wait)");
   assert.deepEqual(commands(gateway, waiting, "domain:renew"), []);
+  const { body } = await gateway.send(reseller, "GET", `/orders?domain_name=${waiting}`);
+  assert.equal((body as { status: string }[])[0]?.status, "Cancelled");
 });
 
 test("of switching and sending at the same moment, one sees the other", async (t) => {

@@ -8,8 +8,7 @@ import { domainsLister } from "#domains/portfolio/list.ts";
 import { type DomainRow, domainColumns } from "#domains/portfolio/present.ts";
 import { domainReader } from "#domains/portfolio/read.ts";
 import type { ShownDomain } from "#domains/portfolio/shown.ts";
-import { renewalPhases, renewalStatuses } from "#domains/renewals/states.ts";
-import { isCommitted, isUnanswered } from "#domains/renewals/switch.ts";
+import { isSent } from "#domains/renewals/scheduled-order.ts";
 import type { Caller } from "#use-case/use-case.ts";
 
 const presentInBrief = ({ domain_name, expiration_date, will_renew }: DomainRow) => ({
@@ -25,8 +24,7 @@ const domainColumnNames = Object.keys(domainColumns).map((column) => `domain.${c
 
 const domainWithRegistrant = statement(
   "domain-with-registrant",
-  `SELECT ${domainColumnNames.join(", ")}, renewal.status AS renewal_status, phase, verify_cause,
-     ${isUnanswered} AS is_unanswered,
+  `SELECT ${domainColumnNames.join(", ")}, renewal.id IS NOT NULL AND ${isSent} AS is_renewal_sent,
      domain.handles ->> 'registrant' IS NULL OR known.contact_id IS NOT NULL AND known.data_digest IS NULL AS is_profile, contact.digest, contact.data_sealed,
      domain.reseller_id, ${profileColumnNames}
    FROM domains AS domain
@@ -36,10 +34,7 @@ const domainWithRegistrant = statement(
    WHERE domain.reseller_id = $reseller_id AND domain.domain_name = $name`,
   {
     ...domainColumns,
-    renewal_status: [...renewalStatuses, null],
-    phase: [...renewalPhases, null],
-    verify_cause: "text?",
-    is_unanswered: "bool",
+    is_renewal_sent: "bool",
     is_profile: "bool",
     digest: "text?",
     data_sealed: "bytea?",
@@ -51,7 +46,7 @@ const domainWithRegistrant = statement(
 type FoundDomain = NonNullable<(typeof domainWithRegistrant)["row"]>;
 
 function presentInFull(domain: FoundDomain, context: Context, caller: Caller) {
-  const { delegation, renewal_status: status, phase, verify_cause, is_unanswered } = domain;
+  const { delegation, is_renewal_sent } = domain;
   return {
     ...presentInBrief(domain),
     name_servers: (delegation as ShownDomain["name_servers"]).map(({ name, addresses }) => ({
@@ -59,7 +54,7 @@ function presentInFull(domain: FoundDomain, context: Context, caller: Caller) {
       ip: addresses?.[0] ?? "",
     })),
     registrant: presentRegistrant(caller.scopes.includes("contacts:read") ? findRegistrant(domain, context) : null),
-    can_toggle_renew: status === null || !isCommitted({ status, phase, verify_cause, is_unanswered }),
+    can_toggle_renew: !is_renewal_sent,
   };
 }
 

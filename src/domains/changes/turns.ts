@@ -13,20 +13,22 @@ const mayBeExecuted = (row: string, subject: "renewal_id" | "change_id") =>
   `(${row}.phase IS NOT DISTINCT FROM 'verify'
      OR EXISTS (SELECT FROM attempts WHERE attempts.${subject} = ${row}.id AND answered_at IS NULL))`;
 
-// An order that waits has sent nothing that is unanswered: others may pass it. A renewal that has sent nothing yet goes first,
-// except before orders that renew or end the name themselves: it waits for those, and they end it.
+// An order that waits has sent nothing that is unanswered: others may pass it. What somebody asked for goes before what the schedule
+// has placed, which waits for orders that renew or end the name: they end it. A renewal with commands of its own is from an earlier
+// release, and becomes an order.
 const changeTurn = statement(
   "change-turn",
   `SELECT EXISTS (
      SELECT FROM changes AS other
      WHERE other.domain_name = $name AND other.ended_at IS NULL AND other.id <> $id
        AND (${mayBeExecuted("other", "change_id")} OR other.status = 'Pending'
-         OR (other.next_step_at <= $now AND (NOT other.is_urgent, other.id) < (NOT $is_urgent::bool, $id)))
+         OR (other.next_step_at <= $now AND (NOT other.is_urgent, other.renewal_id IS NOT NULL, other.id)
+           < (NOT $is_urgent::bool, $renewal_id::int8 IS NOT NULL, $id))
+         OR ($renewal_id::int8 IS NOT NULL AND other.kind IN ('renew', 'delete', 'restore')))
    ) OR EXISTS (
      SELECT FROM renewals AS renewal
      WHERE renewal.domain_name = $name AND renewal.ended_at IS NULL
-       AND (${mayBeExecuted("renewal", "renewal_id")} OR renewal.phase = 'pending'
-         OR renewal.phase IN ('renew', 'delete') AND $kind <> ALL ('{renew,delete,restore}'))) AS is_held`,
+       AND (${mayBeExecuted("renewal", "renewal_id")} OR renewal.phase = 'pending')) AS is_held`,
   { is_held: "bool" },
 );
 
@@ -39,16 +41,17 @@ const renewalTurn = statement(
   { is_held: "bool" },
 );
 
-/** Whether an order about a name has to wait for another one, or for the name's renewal. */
+/** Whether an order about a name has to wait for another one. */
 export async function isChangeHeld(
   { context }: RegistrySessions,
-  { id, domain_name: name, kind, is_urgent }: { id: number; domain_name: string; kind: string; is_urgent: boolean },
+  order: { id: number; domain_name: string; is_urgent: boolean; renewal_id: number | null },
 ): Promise<boolean> {
-  const [row] = await context.database.query(changeTurn, { id, name, kind, is_urgent, now: context.clock.now() });
+  const { id, domain_name: name, is_urgent, renewal_id } = order;
+  const [row] = await context.database.query(changeTurn, { id, name, is_urgent, renewal_id, now: context.clock.now() });
   return row?.is_held ?? false;
 }
 
-/** Whether a scheduled renewal has to wait for an order about its name. */
+/** Whether a renewal has to wait for an order about its name before it places its own. */
 export async function isRenewalHeld(
   { context }: RegistrySessions,
   { domain_name: name }: { domain_name: string },
@@ -66,7 +69,7 @@ const lookHold = statement(
    ) OR EXISTS (
      SELECT FROM renewals AS renewal WHERE renewal.domain_name = $name
        AND (renewal.updated_at >= $since OR (renewal.ended_at IS NULL
-         AND (${mayBeExecuted("renewal", "renewal_id")} OR renewal.phase IN ('pending', 'renew', 'delete'))))) AS is_held`,
+         AND (${mayBeExecuted("renewal", "renewal_id")} OR renewal.phase = 'pending')))) AS is_held`,
   { is_held: "bool" },
 );
 

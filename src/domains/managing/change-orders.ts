@@ -2,6 +2,7 @@
 import { statement } from "#db/statement.ts";
 import {
   type AlarmChange,
+  attentionLookMs,
   type ChangeContext,
   type ChangeTable,
   longestWaitMs,
@@ -59,16 +60,26 @@ const columns = {
   operator_note: "text?",
   settle_as: ["done", "failed", null],
   settle_note: "text?",
+  /** The term for which the schedule has placed it. */
+  renewal_id: "int8?",
 } as const;
 
 const changeById = statement(
   "change-by-id",
   `SELECT ${Object.keys(columns).map((column) => `change.${column}`)},
      CASE WHEN maintenance_from <= $now::timestamptz AND maintenance_until > $now THEN maintenance_until END AS maintenance_until,
+     name.domain_name IS NOT NULL AS is_in_portfolio, name.registry_ex_date, name.gone_since,
      ${attemptsOf("change_id", "change.id")} AS attempts
-   FROM changes AS change LEFT JOIN registries AS registry ON registry.id = change.registry_id WHERE change.id = $id`,
+   FROM changes AS change LEFT JOIN registries AS registry ON registry.id = change.registry_id
+     LEFT JOIN domains AS name ON name.domain_name = change.domain_name AND name.reseller_id = change.reseller_id
+   WHERE change.id = $id`,
   {
     ...columns,
+    /** Whether the name belongs to the reseller who has ordered it. */
+    is_in_portfolio: "bool",
+    registry_ex_date: "timestamptz?",
+    /** When the registry first showed that the name is not ours any more. */
+    gone_since: "timestamptz?",
     /** The end of the registry's maintenance, during maintenance. */
     maintenance_until: "timestamptz?",
     attempts: "jsonb",
@@ -110,7 +121,7 @@ const changeWriter = createWriter({
   name: "change",
   columns: `found jsonb, disputes int4, waiting_since timestamptz, operator_note text, settle_as text,
     settle_note text`,
-  values: `shown jsonb, renewed_until timestamptz, left_as text, restorable_until timestamptz, registered_at timestamptz,
+  values: `renewal_id int8, shown jsonb, renewed_until timestamptz, left_as text, restorable_until timestamptz, registered_at timestamptz,
     expires_at timestamptz`,
   // Every change of a name locks the name's row first, so that none deadlocks with another. A name that left has none.
   lock: [
@@ -147,10 +158,20 @@ const changeWriter = createWriter({
     `renewals_told AS (
      INSERT INTO renewal_history (renewal_id, at, event, status, note)
      SELECT id, at, CASE status WHEN 'Renewed' THEN 'renewed' ELSE 'left' END, status, reason FROM renewals_over)`,
+    // The schedule follows its order: it has ended, or it needs an operator, or no longer does. Another one follows later, or at
+    // once if an operator knows that this one was not executed.
+    `schedule AS (
+     UPDATE renewals AS renewal SET next_step_at = at + CASE
+       WHEN is_over AND renewal.status = 'Attention' AND settle_as IS DISTINCT FROM 'failed'
+       THEN interval '${attentionLookMs / 1_000} s' ELSE interval '0' END FROM written
+     WHERE renewal.id = written.renewal_id AND renewal.ended_at IS NULL AND written.renewed_until IS NULL AND left_as IS NULL
+       AND events <> '[]' AND (is_over OR (operator_note IS NOT NULL) <> (renewal.status = 'Attention'))
+     RETURNING renewal.id, renewal.registry_id)`,
     `names_told AS (
      INSERT INTO domain_history (domain_name, reseller_id, at, event, note)
      SELECT domain_name, reseller_id, at, CASE WHEN left_as IS NOT NULL THEN 'ended'
-         WHEN registered_at IS NOT NULL THEN 'restored' ELSE 'renewed' END, 'by order ' || code
+         WHEN registered_at IS NOT NULL THEN 'restored' ELSE 'renewed' END,
+       coalesce(to_char(renewed_until AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'by order ' || code)
      FROM written WHERE coalesce(renewed_until, registered_at) IS NOT NULL OR left_as IS NOT NULL)`,
     ...authCodeEffects,
     // The next order about the name waits for this one's end.
@@ -160,10 +181,20 @@ const changeWriter = createWriter({
        AND follower.ended_at IS NULL AND follower.status = 'NotProvisioned')`,
   ],
   signal: `concat(CASE WHEN events <> '[]' THEN pg_notify('order_changed', code)::text END,
-     CASE WHEN is_over THEN ${wake("change", "registry_id")}::text END)`,
+     CASE WHEN is_over THEN ${wake("change", "registry_id")}::text END,
+     (SELECT ${wake("renewal", "schedule.registry_id")}::text FROM schedule WHERE schedule.id = written.renewal_id))`,
 });
 
-export const dueChanges = dueRows({ table: "changes", name: "change", longestWaitMs });
+export const dueChanges = dueRows({ table: "changes", name: "change", taken: "renewal_id IS NULL", longestWaitMs });
+
+/** Those of the schedule: many names can be due on one day. */
+export const dueScheduledChanges = dueRows({
+  table: "changes",
+  name: "change",
+  of: "schedule",
+  taken: "renewal_id IS NOT NULL",
+  longestWaitMs,
+});
 
 /** A command that the registry took ends the wait for credit: the order's next command gets all the time again. */
 const takenEvents = new Set<ChangeEvent>(["prepared", "answered", "pending"]);
@@ -187,8 +218,9 @@ export const changeTable: ChangeTable<ChangeOrder, ChangeOutcome> = {
     operator_note: operatorNote ?? null,
   }),
 
-  values: (_order, { shown, end }) => ({
-    shown: shown ?? null,
+  values: ({ renewal_id }, { shown, end }) => ({
+    renewal_id,
+    shown: shown ? withNewTerm(shown, end) : null,
     renewed_until: end?.renewedUntil,
     left_as: end?.departure?.reason,
     restorable_until: end?.departure?.restorableUntil,
@@ -196,18 +228,43 @@ export const changeTable: ChangeTable<ChangeOrder, ChangeOutcome> = {
     expires_at: end?.returned?.expiresAt,
   }),
 
-  // The alarm stays open until an outcome needs no operator.
-  alarms({ change_code: subject, domain_name, operator_note }, { operatorNote: note, end }): AlarmChange[] {
-    const changes: AlarmChange[] = [];
-    if (note !== undefined) changes.push({ kind: "order", subject, note });
-    else if (operator_note !== null) changes.push({ kind: "order", subject });
+  alarms(order, outcome): AlarmChange[] {
+    const { domain_name: subject } = order;
+    const { end } = outcome;
+    const changes = order.renewal_id === null ? alarmsAsOrder(order, outcome) : alarmsOfSchedule(order, outcome);
     // This alarm stays open until an operator resolves it.
-    if (end?.alarm !== undefined) changes.push({ kind: "renewal-dates", subject: domain_name, note: end.alarm });
+    if (end?.alarm !== undefined) changes.push({ kind: "renewal-dates", subject, note: end.alarm });
     // An alarm about the renewal that has ended with this order.
-    if (end?.renewedUntil || end?.departure) changes.push({ kind: "renewal", subject: domain_name });
+    if (end?.renewedUntil || end?.departure) changes.push({ kind: "renewal", subject });
     return changes;
   },
 };
+
+/** The alarm stays open until an outcome needs no operator. */
+function alarmsAsOrder(order: ChangeOrder, { operatorNote: note }: ChangeOutcome): AlarmChange[] {
+  const alarm = { kind: "order", subject: order.change_code } as const;
+  if (note !== undefined) return [{ ...alarm, note }];
+  return order.operator_note === null ? [] : [alarm];
+}
+
+/** About the name, until its term is over one way or the other; and about the registry, while it refuses renewals. */
+function alarmsOfSchedule(order: ChangeOrder, { event, reason, operatorNote: note }: ChangeOutcome): AlarmChange[] {
+  const { domain_name, registry_id, kind } = order;
+  const changes: AlarmChange[] = note === undefined ? [] : [{ kind: "renewal", subject: domain_name, note }];
+  const credit = { kind: "renewal-credit", subject: registry_id } as const;
+  if (event === "out-of-credit") {
+    changes.push({ ...credit, note: `renewals wait for credit at ${registry_id}: ${reason}` });
+  }
+  // A delete is free, so an accepted one says nothing about the credit.
+  if (event === "answered" && kind === "renew") changes.push(credit);
+  return changes;
+}
+
+/** Where the registry shows no dates, the end of the new term is its date, too. */
+function withNewTerm(shown: ShownDomain, end: ChangeEnd | undefined): ShownDomain {
+  if (shown.ex_date !== null || !end?.renewedUntil) return shown;
+  return { ...shown, ex_date: end.renewedUntil.toISOString() };
+}
 
 export async function findChange({ database, clock }: ChangeContext, id: number): Promise<ChangeOrder | undefined> {
   const [row] = await database.query(changeById, { id, now: clock.now() });

@@ -1,5 +1,5 @@
 /**
- * GET /orders: the caller's registrations, orders about registered names and renewals that have begun, newest first, paged. A page
+ * GET /orders: the caller's registrations and orders about registered names, newest first, paged. A page
  * costs the same among a million orders: it reads the newest of each kind and status from an index, and `order_counts` has the
  * number of those that have ended. The orders of one name are few: they are read at once.
  */
@@ -15,20 +15,11 @@ import type { UseCase } from "#use-case/use-case.ts";
 /** Beyond it, the rows that are skipped would cost more than the page. */
 const skipRowsMax = 10_000;
 
-const allKinds = [...new Set(["create", "renew", "delete", ...changeKinds])].toSorted();
+const allKinds = ["create", ...changeKinds].toSorted();
 
 /** SQL: the wanted statuses that orders have until they end. */
 const liveStatuses = `(SELECT status FROM unnest($statuses::text[]) AS status
   WHERE status IN ('NotProvisioned', 'Processing', 'Pending'))`;
-
-/** SQL: the wanted statuses of renewals that have ended. */
-const endedRenewals = `(SELECT stored.status FROM (VALUES ('Renewed', 'renew'), ('Ended', 'delete')) AS stored (status, kind)
-  WHERE stored.kind = ANY ($kinds::text[]) AND 'Finished' = ANY ($statuses::text[]))`;
-
-/** SQL: whether a row of `renewals` is a wanted order that has begun and not ended; the condition of an index. */
-const isBegun = `row.status IN ('Processing', 'Attention', 'Lapsing')
-  AND CASE row.status WHEN 'Lapsing' THEN 'delete' ELSE 'renew' END = ANY ($kinds::text[])
-  AND CASE WHEN row.phase IS NOT DISTINCT FROM 'pending' THEN 'Pending' ELSE 'Processing' END = ANY ($statuses::text[])`;
 
 /** SQL: the newest keys of each kind and status, at most as many as the page needs. */
 const newestKeys = ({ beyond, order, rowsMax }: PageSql) => `
@@ -43,19 +34,9 @@ const newestKeys = ({ beyond, order, rowsMax }: PageSql) => `
     SELECT created_at AS at, change_code AS code FROM changes AS row
     WHERE row.reseller_id = $reseller_id AND row.kind = wanted_kind.kind AND row.status = wanted.status
       AND ${beyond("created_at", "change_code")}
-    ${order("created_at", "change_code")} LIMIT ${rowsMax}) AS key
-  UNION ALL
-  SELECT key.at, key.code FROM ${endedRenewals} AS wanted CROSS JOIN LATERAL (
-    SELECT created_at AS at, renewal_code AS code FROM renewals AS row
-    WHERE row.reseller_id = $reseller_id AND row.status = wanted.status AND row.ended_at IS NOT NULL
-      AND ${beyond("created_at", "renewal_code")}
-    ${order("created_at", "renewal_code")} LIMIT ${rowsMax}) AS key
-  UNION ALL
-  (SELECT created_at, renewal_code FROM renewals AS row
-   WHERE row.reseller_id = $reseller_id AND ${isBegun} AND ${beyond("created_at", "renewal_code")}
-   ${order("created_at", "renewal_code")} LIMIT ${rowsMax})`;
+    ${order("created_at", "change_code")} LIMIT ${rowsMax}) AS key`;
 
-/** SQL: how many. The chunks of the lists of renewals know those that have ended. */
+/** SQL: how many. */
 const total = `
   (SELECT coalesce(sum(row_count), 0) FROM order_counts
    WHERE reseller_id = $reseller_id AND kind = ANY ($kinds::text[]) AND status = ANY ($statuses::text[]))
@@ -66,11 +47,7 @@ const total = `
   + (SELECT coalesce(sum(held.rows), 0) FROM unnest($kinds::text[]) AS wanted_kind (kind) CROSS JOIN ${liveStatuses} AS wanted
        CROSS JOIN LATERAL (
        SELECT count(*) AS rows FROM changes AS row
-       WHERE row.reseller_id = $reseller_id AND row.kind = wanted_kind.kind AND row.status = wanted.status) AS held)
-  + (SELECT count(*) FROM renewals AS row WHERE row.reseller_id = $reseller_id AND ${isBegun})
-  + (SELECT coalesce(sum(held.rows), 0) FROM ${endedRenewals} AS wanted CROSS JOIN LATERAL (
-       SELECT sum(row_count) AS rows FROM list_chunks
-       WHERE list = 'renewals/' || wanted.status AND reseller_id = $reseller_id) AS held)`;
+       WHERE row.reseller_id = $reseller_id AND row.kind = wanted_kind.kind AND row.status = wanted.status) AS held)`;
 
 const shown = Object.keys(orderColumns).join(", ");
 

@@ -18,5 +18,5 @@ export const placeLocks = (registered: string): [locks: string, history: string]
       FROM ${registered} AS new
         JOIN registration_orders AS asked ON asked.id = new.id AND asked.id = ANY (ARRAY(SELECT id FROM change))
       WHERE asked.locks_name) AS followed`,
-    "'the registry''s profile locks new names'",
+    { note: "'the registry''s profile locks new names'" },
   );

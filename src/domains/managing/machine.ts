@@ -1,5 +1,5 @@
 /** What an order about a registered name does in each of its states; states.ts says what follows. */
-import type { Machine } from "#domains/changes/change.ts";
+import { attentionLookMs, type Machine } from "#domains/changes/change.ts";
 import { lostAnswer, sendKind, verifyKind } from "#domains/changes/kind.ts";
 import { later, unansweredAttempts } from "#domains/changes/proof.ts";
 import { isChangeHeld, onName } from "#domains/changes/turns.ts";
@@ -15,7 +15,7 @@ import { dnssecKind } from "#domains/managing/dnssec.ts";
 import { nameserversKind } from "#domains/managing/nameservers.ts";
 import { commandsOf, lookAtPending, type OrderKind, settle } from "#domains/managing/order-kind.ts";
 import { deleteOrderKind } from "#domains/managing/paid/delete.ts";
-import { renewOrderKind } from "#domains/managing/paid/renew.ts";
+import { renewOrderKind } from "#domains/managing/paid/renew-kind.ts";
 import { restoreOrderKind } from "#domains/managing/paid/restore.ts";
 import { changeState } from "#domains/managing/states.ts";
 import { transferAnswerKind } from "#domains/managing/transfer-answer.ts";
@@ -40,6 +40,7 @@ const turnLookMs = 30_000;
 export const changeMachine: Machine<ChangeOrder, ChangeOutcome> = {
   ...changeTable,
   step: (sessions, order) => onName(sessions, order.domain_name, () => step(sessions, order)),
+  delayMs: ({ renewal_id }, { operatorNote }) => (renewal_id !== null && operatorNote ? attentionLookMs : undefined),
 };
 
 async function step(sessions: RegistrySessions, order: ChangeOrder): Promise<ChangeOutcome> {
@@ -54,10 +55,10 @@ async function step(sessions: RegistrySessions, order: ChangeOrder): Promise<Cha
       // The process that sent it is gone: it may have been executed.
       if (unansweredAttempts(order.attempts).length > 0) return lostAnswer(sessions);
       if (await isChangeHeld(sessions, order)) return { nextStepAt: later(sessions, turnLookMs) };
-      return sendKind(sessions, changeTable, order, commandsOf(kind));
+      return sendKind(sessions, changeTable, order, commandsOf(kind, order));
     case "Processing (verify: answered)":
     case "Processing (verify: lost)":
-      return verifyKind(sessions, order, commandsOf(kind));
+      return verifyKind(sessions, order, commandsOf(kind, order));
     case "Pending":
       return lookAtPending(sessions, order, kind);
     default:

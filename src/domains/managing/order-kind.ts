@@ -13,6 +13,7 @@ import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
 import type { Money } from "#registry/epp/commands/domain/fee.ts";
 import type { DomainInfo } from "#registry/epp/commands/domain/info.ts";
+import type { SessionPurpose } from "#registry/epp/pool/pool.ts";
 import type { PaidCommand } from "#registry/premium.ts";
 
 /** What is left to do. */
@@ -29,6 +30,8 @@ export type Plan =
    * @param giveUp after a lost answer, once the command was certainly not executed or its effect cannot be found
    */
   | { is: "prepare"; prepare(): Promise<ChangeOutcome>; giveUp(): Promise<void> }
+  /** Not yet. @param reason why, for people, if something has changed */
+  | { is: "wait"; until: Date; reason?: string }
   /** It cannot be done: `rejected` because of what was ordered, `failed` because of what the registry shows. */
   | { is: "refused"; as: "rejected" | "failed"; reason: string }
   /** The registry did not show enough: ask again. @param operatorNote only a person can find out more */
@@ -108,19 +111,24 @@ const configurationCodes = [2100, 2101, 2102, 2103, 2307];
 /** RFC 5730 §3: a parameter value policy error. */
 const policyCode = 2306;
 
-/** The kind as the machine of all changes knows it. */
-export function commandsOf(kind: OrderKind): Kind<ChangeOrder, ChangeOutcome> {
+/** Orders of the schedule have weeks, and there may be thousands. */
+const purposeOf = ({ renewal_id }: ChangeOrder): SessionPurpose => (renewal_id === null ? "change" : "renewal");
+
+/** An order's kind as the machine of all changes knows it. */
+export function commandsOf(kind: OrderKind, of: ChangeOrder): Kind<ChangeOrder, ChangeOutcome> {
+  const purpose = purposeOf(of);
   return {
-    purposes: { command: "change", info: "change" },
+    purposes: { command: purpose, info: purpose },
 
     async frame(sessions, order) {
-      const plan = await lookAndPlan(sessions, order, kind, await askInfo(sessions, order.domain_name, "change"));
+      const plan = await lookAndPlan(sessions, order, kind, await askInfo(sessions, order.domain_name, purpose));
       if (plan.is === "prepare") return { instead: await plan.prepare() };
       if (plan.is !== "send") return { instead: outcomeOf(order, plan) };
       const { command, found, priced } = plan;
       // After the look, so that nothing is asked about a command that is not sent, and no price decides about one that was.
-      const price = priced && (await agreePrice(sessions, order.domain_name, priced.asked, "order"));
-      if (price && price.is !== "agreed") return { instead: notAgreed(order, price) };
+      const by = order.renewal_id === null ? "order" : "schedule";
+      const price = priced && (await agreePrice(sessions, order.domain_name, priced.asked, by));
+      if (price && price.is !== "agreed") return { instead: keptOpen(order, notAgreed(order, price)) };
       order.found = { ...(order.found as object), ...found, fee: price?.fee } satisfies FoundFee;
       return { command: priced && price?.fee ? priced.withFee(price.fee) : command };
     },
@@ -136,15 +144,16 @@ export function commandsOf(kind: OrderKind): Kind<ChangeOrder, ChangeOutcome> {
     async answered(sessions, order, answer) {
       const { event, attempt, response } = answer;
       if (event === "disputed") await kind.disputed?.(sessions, order, attempt.clTrid, response.code);
-      return readAnswer(sessions, order, answer);
+      return keptOpen(order, readAnswer(sessions, order, answer));
     },
     unreachable: (reason) => ({ event: "not-executed", countsAsFailure: true, reason }),
-    invalid: (attempt, reason) => ({
-      event: "rejected",
-      attempt,
-      operatorNote: `the command could not be sent: ${reason}`,
-      reason: "the registry's rules do not allow these values",
-    }),
+    invalid: (attempt, reason) =>
+      keptOpen(of, {
+        event: "rejected",
+        attempt,
+        operatorNote: `the command could not be sent: ${reason}`,
+        reason: "the registry's rules do not allow these values",
+      }),
     proof: (sessions, order, name) => proofOf(sessions, order, kind, name),
     isLost: (order) => order.verify_cause === "lost",
     seenOnce: "seen-once",
@@ -152,12 +161,20 @@ export function commandsOf(kind: OrderKind): Kind<ChangeOrder, ChangeOutcome> {
   };
 }
 
+/** What the schedule has ordered is not given up because it is refused: an operator is called, and it is tried again. */
+function keptOpen(order: ChangeOrder, outcome: ChangeOutcome): ChangeOutcome {
+  const { event, attempt, reason, operatorNote = reason } = outcome;
+  const isRefused = event === "failed" || event === "rejected";
+  if (!isRefused || order.renewal_id === null || !order.is_in_portfolio) return outcome;
+  return { ...outcome, event: attempt ? "not-executed" : "look-lost", operatorNote, countsAsFailure: true };
+}
+
 async function lookAndPlan(
   sessions: RegistrySessions,
   order: ChangeOrder,
   kind: OrderKind,
   name: NameInfo,
-  ask = askOnce(sessions, "change"),
+  ask = askOnce(sessions, purposeOf(order)),
 ): Promise<Plan> {
   order.shown = name.is === "held-by-us" ? shownOf(name.info) : undefined;
   return kind.plan(sessions, order, name, ask);
@@ -175,10 +192,17 @@ function outcomeOf(order: ChangeOrder, plan: Exclude<Plan, { is: "send" | "prepa
     case "done":
       return { event: "done", shown, end: plan.end };
     case "refused":
-      return { event: plan.as, reason: plan.reason, shown };
+      return keptOpen(order, { event: plan.as, reason: plan.reason, shown });
+    case "wait":
+      return { ...(plan.reason !== undefined && sayOnce(order, plan.reason)), nextStepAt: plan.until };
     case "unknown":
       return lookLost(order, plan.reason, plan.operatorNote);
   }
+}
+
+/** An order that waits for long looks often, and its history says once why. */
+function sayOnce(order: ChangeOrder, reason: string): ChangeOutcome {
+  return order.reason === reason ? {} : { event: "look-lost", reason, confirmAfter: order.confirm_after ?? undefined };
 }
 
 /** Keeps the time of the second look: a failed look changes nothing about the first one. */
@@ -215,6 +239,8 @@ function readAnswer(
       return { event, attempt, shown, reason: reason + statuses, ...(isOurs && { operatorNote: reason }) };
     }
     case "out-of-credit":
+      // The alarm is about all renewals of the registry.
+      if (order.renewal_id !== null) return { event, attempt, reason, countsAsFailure: true };
       return outOfCredit(sessions, order, attempt, reason);
     case "rejected":
       return { event, attempt, reason, shown };
@@ -252,8 +278,10 @@ async function proofOf(
       return { is: "unknown", outcome: lookLost(order, plan.reason, plan.operatorNote) };
     case "done":
       return { is: "done", outcome: { event: "done", shown, end: plan.end } };
+    case "wait":
+      return { is: "decided", outcome: outcomeOf(order, plan) };
     case "refused":
-      return { is: "decided", outcome: { event: "failed", reason: plan.reason, shown } };
+      return { is: "decided", outcome: keptOpen(order, { event: "failed", reason: plan.reason, shown }) };
     case "prepare":
     case "send": {
       if (order.verify_cause === "lost") {
@@ -288,7 +316,8 @@ export async function lookAtPending(
   order: ChangeOrder,
   kind: OrderKind,
 ): Promise<ChangeOutcome> {
-  const plan = await lookAndPlan(sessions, order, kind, await askInfo(sessions, order.domain_name, "change"));
+  const name = await askInfo(sessions, order.domain_name, purposeOf(order));
+  const plan = await lookAndPlan(sessions, order, kind, name);
   const { shown } = order;
   if (isPending(order, kind)) {
     return { nextStepAt: later(sessions, sessions.profile.reconcileIntervalMs) };
@@ -296,7 +325,9 @@ export async function lookAtPending(
   if (plan.is !== "send" && plan.is !== "prepare") {
     return outcomeOf(order, plan.is === "refused" ? { ...plan, as: "failed" } : plan);
   }
-  return { event: "failed", reason: "the registry did not approve the change", shown };
+  const reason = "the registry did not approve the change";
+  if (order.renewal_id !== null) return { event: "not-seen", countsAsFailure: true, reason, shown };
+  return { event: "failed", reason, shown };
 }
 
 /**
@@ -304,7 +335,7 @@ export async function lookAtPending(
  * show what was ordered; otherwise the settlement is refused, and the order continues.
  */
 export async function settle(sessions: RegistrySessions, order: ChangeOrder, kind: OrderKind): Promise<ChangeOutcome> {
-  const name = await askInfo(sessions, order.domain_name, "change");
+  const name = await askInfo(sessions, order.domain_name, purposeOf(order));
   const plan = await lookAndPlan(sessions, order, kind, name);
   const { shown, settle_as: as } = order;
   const reason = order.settle_note ?? "settled by the operator";

@@ -14,7 +14,7 @@ import type { Secret } from "#lib/secret.ts";
 import { checkAfter } from "#use-case/check-after.ts";
 import type { Answer, UseCaseRequest } from "#use-case/use-case.ts";
 
-/** How many orders of one reseller may be open. */
+/** How many orders of one reseller may be open, beside those of the schedule. */
 const liveOrdersMax = 10_000;
 const limitRetrySeconds = 60;
 
@@ -59,7 +59,8 @@ const supersede = statement(
 const countLive = statement(
   "changes-live",
   `SELECT count(*) AS live FROM (
-     SELECT FROM changes WHERE reseller_id = $reseller_id AND ended_at IS NULL LIMIT $rows_max::int4) AS open`,
+     SELECT FROM changes WHERE reseller_id = $reseller_id AND ended_at IS NULL AND renewal_id IS NULL
+     LIMIT $rows_max::int4) AS open`,
   { live: "int8" },
 );
 
@@ -83,7 +84,7 @@ const usualSeconds = statement(
   "change-usual-seconds",
   `SELECT CASE WHEN count(*) < 20 THEN ${usualSecondsDefault} ELSE ceil(percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds)) END::int4 AS seconds
    FROM (SELECT extract(epoch FROM ended_at - created_at) AS seconds FROM changes
-         WHERE kind = $kind AND status = 'Finished' ORDER BY ended_at DESC LIMIT 100) AS recent`,
+         WHERE kind = $kind AND status = 'Finished' AND renewal_id IS NULL ORDER BY ended_at DESC LIMIT 100) AS recent`,
   { seconds: "int4" },
 );
 

@@ -22,21 +22,13 @@ export const orderColumns = {
 } as const;
 export type OrderRow = RowOf<typeof orderColumns>;
 
-/**
- * SQL: all orders. A scheduled renewal is one from its first command on; its own statuses are those of `GET /renewals`. One that
- * does not renew a name ends with the name's departure.
- */
+/** SQL: all orders. What the schedule sends is among them; the statuses of a term are those of `GET /renewals`. */
 export const orderRows = `
   SELECT reseller_id, order_code, 'create' AS kind, domain_name, status, created_at, ended_at, reason, NULL AS next
   FROM registration_orders
   UNION ALL
   SELECT reseller_id, change_code, kind, domain_name, status, created_at, ended_at, reason, found ->> 'next'
-  FROM changes
-  UNION ALL
-  SELECT reseller_id, renewal_code, CASE WHEN status IN ('Lapsing', 'Ended') THEN 'delete' ELSE 'renew' END, domain_name,
-    CASE WHEN status IN ('Renewed', 'Ended') THEN 'Finished' WHEN phase IS NOT DISTINCT FROM 'pending' THEN 'Pending'
-      ELSE 'Processing' END, created_at, ended_at, reason, NULL
-  FROM renewals WHERE status <> 'Scheduled'`;
+  FROM changes`;
 
 // By the code alone: a plan for a small table would read all orders of the reseller.
 const orderForOwner = statement(

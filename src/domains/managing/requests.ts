@@ -15,7 +15,9 @@ const idByCode = statement("change-id-by-code", "SELECT id FROM changes WHERE ch
 const details = statement(
   "operator-change",
   `SELECT reseller.name AS reseller, change.updated_at,
-     (SELECT since FROM alarms WHERE kind = 'order' AND subject = change_code AND resolved_at IS NULL) AS needs_operator_since,
+     (SELECT since FROM alarms WHERE resolved_at IS NULL AND (kind = 'order' AND subject = change_code
+       OR kind = 'renewal' AND subject = domain_name AND renewal_id IS NOT NULL AND operator_note IS NOT NULL)
+      LIMIT 1) AS needs_operator_since,
      (SELECT note FROM change_history WHERE change_id = change.id AND event = 'settle-refused' ORDER BY id DESC LIMIT 1) AS refusal
    FROM changes AS change JOIN resellers AS reseller ON reseller.id = change.reseller_id WHERE change.id = $change_id`,
   { reseller: "text", updated_at: "timestamptz", needs_operator_since: "timestamptz?", refusal: "text?" },

@@ -45,6 +45,7 @@ const rows = [
   ["C14", "Processing (verify: lost)", "look-lost", "Processing (verify: lost)"],
   ["C14", "Processing (verify: lost)", "not-seen", "Processing (send)"],
   ["C15", "Pending", "look-lost", "Pending"],
+  ["C15a", "Pending", "not-seen", "Processing (send)"],
   ["C16", live, "settled-done", "Finished"],
   ["C16", live, "settled-failed", "Errors"],
 ] as const satisfies readonly TransitionRow<ChangeState>[];

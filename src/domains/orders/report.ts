@@ -11,6 +11,9 @@ import { type OrderState, type OrderStatus, orderPhases, orderState, orderStatus
 const attention = `
   (SELECT subject AS order_code, since, note FROM alarms WHERE kind = 'order' AND resolved_at IS NULL
    UNION ALL
+   SELECT change_code, since, operator_note FROM alarms JOIN changes AS placed ON placed.domain_name = alarms.subject
+   WHERE alarms.kind = 'renewal' AND resolved_at IS NULL AND ended_at IS NULL AND renewal_id IS NOT NULL AND operator_note IS NOT NULL
+   UNION ALL
    SELECT ended.order_code, received_at, 'message ' || registry_id || '/' || message_id || ' contradicts its end'
    FROM poll_messages JOIN registration_orders AS ended USING (registry_id)
    WHERE needs_operator AND done_at IS NULL AND ended.id = poll_messages.order_id)`;

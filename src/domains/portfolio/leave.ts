@@ -13,6 +13,7 @@ import { findOrder, orderTable } from "#domains/orders/orders.ts";
 import { type Departure, leavePortfolio } from "#domains/portfolio/rows.ts";
 import type { OwnerContext } from "#domains/registry/sessions.ts";
 import { findRenewal, renewalTable } from "#domains/renewals/renewals.ts";
+import { cancelScheduledOrder } from "#domains/renewals/scheduled-order.ts";
 
 const leaveWithoutRenewal = statement(
   "domain-leave",
@@ -71,6 +72,7 @@ async function endRenewal(
   id: number,
   { departure, note }: Leaving,
 ): Promise<void> {
+  await cancelScheduledOrder(tx, id, { reason: `the name has left the portfolio: ${note}`, now: context.clock.now() });
   const renewal = await findRenewal({ clock: context.clock, database: tx }, id);
   if (!renewal) throw new ChangeConflict();
   await write(context, renewalTable, renewal, { event: "left", reason: note, departure }, tx);

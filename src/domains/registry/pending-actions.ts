@@ -9,7 +9,6 @@ import { lookAtPending } from "#domains/orders/kind-create.ts";
 import { findOrder, type Order, type OrderOutcome, orderTable } from "#domains/orders/orders.ts";
 import { isFinal } from "#domains/orders/states.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
-import { wakeRenewalOf } from "#domains/renewals/messages.ts";
 import type { PollMessage } from "#registry/epp/commands/session/poll-request.ts";
 
 // RFC 5731 §3.3: the client's transaction id may be missing, the server's may not.
@@ -117,8 +116,7 @@ export async function decide(
   return { outcome: { event: "denied", reason: "the registry did not approve the registration" } };
 }
 
-/** Makes the renewal or the order due that the message is about. @returns whether there is one */
+/** Makes the order due that the message is about. @returns whether there is one */
 export async function wakeSubject(sessions: RegistrySessions, { panData }: PollMessage): Promise<boolean> {
-  if (!panData) return false;
-  return (await wakeRenewalOf(sessions, panData)) || (await wakeChangeOf(sessions, panData));
+  return panData !== undefined && (await wakeChangeOf(sessions, panData));
 }

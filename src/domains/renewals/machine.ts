@@ -1,13 +1,13 @@
 /** What a renewal does in each of its states; states.ts says what follows. */
 import { attentionLookMs, type Machine } from "#domains/changes/change.ts";
-import { sendKind, verifyKind } from "#domains/changes/kind.ts";
-import { later } from "#domains/changes/proof.ts";
+import { later, unansweredAttempts } from "#domains/changes/proof.ts";
 import { isRenewalHeld, onName } from "#domains/changes/turns.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
-import { deleteKind, waitForEnd } from "#domains/renewals/kind-delete.ts";
-import { lookAtPendingRenew, lookBeforeRenew, renewKind } from "#domains/renewals/kind-renew.ts";
+import { adoptOlder } from "#domains/renewals/adopt.ts";
+import { waitForEnd } from "#domains/renewals/lapse.ts";
 import { type Renewal, type RenewalOutcome, renewalTable } from "#domains/renewals/renewals.ts";
-import { renewalState } from "#domains/renewals/states.ts";
+import { scheduledOrder } from "#domains/renewals/scheduled-order.ts";
+import { type RenewalEvent, renewalState } from "#domains/renewals/states.ts";
 
 export const renewalMachine: Machine<Renewal, RenewalOutcome> = {
   ...renewalTable,
@@ -17,37 +17,60 @@ export const renewalMachine: Machine<Renewal, RenewalOutcome> = {
 
 /** How often a renewal looks whether an order about its name has ended. */
 const turnLookMs = 60_000;
+/** The same for its own order, should it miss the end. */
+const orderLookMs = 60 * 60_000;
 
 async function step(sessions: RegistrySessions, renewal: Renewal): Promise<RenewalOutcome | undefined> {
+  const { will_renew: isWanted } = renewal;
   const state = renewalState(renewal);
+  if (isBegunBefore(renewal)) {
+    await adoptOlder(sessions, renewal, later(sessions, orderLookMs));
+    return undefined;
+  }
+  if (renewal.is_order_live) return followOrder(sessions, renewal);
+  // An order by hand comes first: a term is paid for once, and a name is deleted once.
+  if (await isRenewalHeld(sessions, renewal)) return { nextStepAt: later(sessions, turnLookMs) };
   switch (state) {
     case "Scheduled":
-      return { event: renewal.will_renew ? "due" : "not-wanted" };
-    case "Attention":
-      return { event: "resumed" };
-    case "Processing (look)":
-      // What an order is about to do would look like a renewal by the registry.
-      if (await isRenewalHeld(sessions, renewal)) return { nextStepAt: later(sessions, turnLookMs) };
-      return lookBeforeRenew(sessions, renewal);
-    case "Processing (renew)":
-      if (await isRenewalHeld(sessions, renewal)) return { nextStepAt: later(sessions, turnLookMs) };
-      return sendKind(sessions, renewalTable, renewal, renewKind);
-    case "Processing (pending)":
-      return lookAtPendingRenew(sessions, renewal);
-    case "Processing (verify: answered)":
-    case "Processing (verify: lost)":
-    case "Processing (verify: unseen)":
-      return verifyKind(sessions, renewal, renewKind);
+      return isWanted ? placeRenew(sessions, renewal, "due") : { event: "not-wanted" };
     case "Lapsing (wait)":
-      if (await isRenewalHeld(sessions, renewal)) return { nextStepAt: later(sessions, turnLookMs) };
-      return waitForEnd(sessions, renewal);
+      return isWanted ? placeRenew(sessions, renewal, "wanted") : waitForEnd(sessions, renewal);
+    case "Processing (renew)":
+      if (isWanted && hasFailed(renewal)) return orderFailed(renewal);
+      break;
     case "Lapsing (delete)":
-      if (await isRenewalHeld(sessions, renewal)) return { nextStepAt: later(sessions, turnLookMs) };
-      return sendKind(sessions, renewalTable, renewal, deleteKind);
-    case "Lapsing (verify: answered)":
-    case "Lapsing (verify: lost)":
-      return verifyKind(sessions, renewal, deleteKind);
-    default:
-      throw new Error(`a renewal in ${state} has no step`);
+      if (!isWanted && hasFailed(renewal)) return orderFailed(renewal);
   }
+  return isWanted ? placeRenew(sessions, renewal, "wanted") : { event: "not-wanted" };
+}
+
+/** Whether it has sent a command, in a release before the schedule placed orders, that may be executed. */
+function isBegunBefore({ attempts, phase, will_renew }: Renewal): boolean {
+  const last = attempts.at(-1);
+  if (!last) return false;
+  if (phase === "verify" || phase === "pending" || unansweredAttempts(attempts).length > 0) return true;
+  // Its answer never came, and one from another date would be executed beside it.
+  return will_renew && last.command === "domain:renew" && attempts.some(({ result_code }) => result_code === null);
+}
+
+/** What the renewal shows while its order is carried out. */
+function followOrder(sessions: RegistrySessions, renewal: Renewal): RenewalOutcome {
+  const { order_kind: kind, order_note: note, status } = renewal;
+  if (note !== null && status !== "Attention") return { event: "needs-operator", reason: note, isOrders: true };
+  if (note === null && status === "Attention") return { event: kind === "delete" ? "deleting" : "renewing" };
+  return { nextStepAt: later(sessions, orderLookMs) };
+}
+
+function placeRenew(sessions: RegistrySessions, renewal: Renewal, event: RenewalEvent): RenewalOutcome {
+  const { period_years: years, term_ends_at: termEndsAt } = renewal;
+  const input = { years, expiration_date: termEndsAt.toISOString() };
+  const nextStepAt = later(sessions, orderLookMs);
+  return { event, places: scheduledOrder(sessions, renewal, "renew", input), nextStepAt };
+}
+
+/** An operator who settles a renew as not executed wants another one. */
+const hasFailed = ({ order_code, order_settled_as }: Renewal) => order_code !== null && order_settled_as !== "failed";
+
+function orderFailed({ order_code, order_status, order_reason }: Renewal): RenewalOutcome {
+  return { event: "needs-operator", reason: `its order ${order_code} is ${order_status}: ${order_reason}` };
 }

@@ -2,14 +2,14 @@
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import {
-  type AlarmChange,
   type ChangeContext,
   type ChangeTable,
   longestWaitMs,
   type Outcome,
   type StepCopy,
 } from "#domains/changes/change.ts";
-import { dueRows, wakeAll } from "#domains/changes/due.ts";
+import { dueRows, wake, wakeAll } from "#domains/changes/due.ts";
+import { placeFollowUps } from "#domains/changes/follow-up.ts";
 import { attemptsOf, parseAttempts } from "#domains/changes/proof.ts";
 import { createWriter } from "#domains/changes/write.ts";
 import { type Departure, leavePortfolio } from "#domains/portfolio/rows.ts";
@@ -48,16 +48,30 @@ const columns = {
 const renewalById = statement(
   "renewal-by-id",
   `SELECT ${Object.keys(columns).map((column) => `r.${column}`)}, name.will_renew, name.registry_ex_date,
-     name.gone_since, CASE WHEN maintenance_from <= $now::timestamptz AND maintenance_until > $now THEN maintenance_until END AS maintenance_until,
+     name.gone_since, placed.change_code AS order_code, placed.kind AS order_kind, placed.status AS order_status,
+     placed.reason AS order_reason, placed.operator_note AS order_note, placed.settle_as AS order_settled_as,
+     placed.change_code IS NOT NULL AND placed.ended_at IS NULL AS is_order_live, CASE WHEN maintenance_from <= $now::timestamptz AND maintenance_until > $now THEN maintenance_until END AS maintenance_until,
      ${attemptsOf("renewal_id", "r.id")} AS attempts
    FROM renewals AS r JOIN domains AS name ON name.renewal_id = r.id LEFT JOIN registries AS registry ON registry.id = r.registry_id
-   WHERE r.id = $id AND ended_at IS NULL`,
+     LEFT JOIN LATERAL (
+       SELECT change_code, kind, status, reason, operator_note, settle_as, ended_at
+       FROM changes WHERE changes.renewal_id = r.id ORDER BY id DESC LIMIT 1) AS placed ON true
+   WHERE r.id = $id AND r.ended_at IS NULL`,
   {
     ...columns,
     will_renew: "bool",
     registry_ex_date: "timestamptz",
     /** When the registry first showed that the name is not ours any more. */
     gone_since: "timestamptz?",
+    /** Its latest order. */
+    order_code: "text?",
+    order_kind: ["renew", "delete", null],
+    order_status: "text?",
+    order_reason: "text?",
+    /** Why it needs an operator. */
+    order_note: "text?",
+    order_settled_as: "text?",
+    is_order_live: "bool",
     /** The end of the registry's maintenance, during maintenance. */
     maintenance_until: "timestamptz?",
     attempts: "jsonb",
@@ -71,22 +85,21 @@ export type Renewal = StepCopy<RenewalRow>;
 export interface RenewalOutcome extends Outcome<RenewalEvent> {
   /** The registry's exDate, as `<info>` showed it. */
   exDate?: Date | undefined;
-  /** The date from which a renew of this term counts. */
-  baseExDate?: Date | undefined;
-  /** The end of the new term, once the name is renewed. */
-  renewedUntil?: Date | undefined;
+  /** The order that it places. */
+  places?: { code: string; kind: "renew" | "delete"; input: object };
+  /** Its order has raised the alarm. */
+  isOrders?: true;
   /** How the name left the portfolio, once it has. */
   departure?: Departure | undefined;
-  /** The note of an alarm about dates. */
-  alarm?: string | undefined;
 }
 
+// A renewal ends as `Renewed` in the statement that ends the order (src/domains/managing/change-orders.ts).
 const renewalWriter = createWriter({
   table: "renewals",
   name: "renewal",
   columns: "base_ex_date timestamptz, renewed_until timestamptz",
   values: `will_renew bool, ex_date timestamptz, term_note text, left_as text, gaining_registrar text,
-    restorable_until timestamptz`,
+    restorable_until timestamptz, places_code text, places_kind text, places_input jsonb`,
   // Every change of a name or its renewal locks the name's row first, so that none deadlocks with another.
   lock: [
     `names AS MATERIALIZED (
@@ -95,22 +108,26 @@ const renewalWriter = createWriter({
    `,
     "JOIN names ON names.renewal_id = row.id",
   ],
-  // The outcome of a query depends on `will_renew`, and the query can be repeated; the answer to a command stands.
-  guard: "(names.will_renew = change.will_renew OR change.answered IS NOT NULL)",
+  // What a step decides depends on `will_renew`, and it can be repeated.
+  guard: "names.will_renew = change.will_renew",
   effects: [
     `dates AS (
-     UPDATE domains AS name SET registry_ex_date = coalesce(ex_date, name.registry_ex_date),
-       expiration_date = CASE WHEN written.status = 'Renewed' THEN renewed_until ELSE name.expiration_date END,
-       renewal_id = CASE WHEN written.status = 'Renewed' THEN NULL ELSE name.renewal_id END
-     FROM written WHERE name.renewal_id = written.id AND written.status <> 'Ended'
-       AND (written.status = 'Renewed' OR name.registry_ex_date <> ex_date))`,
+     UPDATE domains AS name SET registry_ex_date = ex_date
+     FROM written WHERE name.renewal_id = written.id AND written.status <> 'Ended' AND name.registry_ex_date <> ex_date)`,
+    ...placeFollowUps(
+      "placed",
+      `(SELECT places_code AS code, reseller_id, domain_name, registry_id, places_kind AS kind, places_input AS input, at,
+        at AS due_at, id AS renewal_id FROM written WHERE places_code IS NOT NULL) AS of_terms`,
+      { note: "'by the schedule'", isSchedules: true },
+    ),
     `ends AS (
      INSERT INTO domain_history (domain_name, reseller_id, at, event, note)
-     SELECT domain_name, reseller_id, at, lower(status), term_note FROM written WHERE status IN ('Renewed', 'Ended'))`,
+     SELECT domain_name, reseller_id, at, 'ended', term_note FROM written WHERE status = 'Ended')`,
     ...leavePortfolio(
       "(SELECT domain_name, at, left_as, gaining_registrar, restorable_until FROM written WHERE status = 'Ended')",
     ),
   ],
+  signal: `CASE WHEN places_code IS NOT NULL THEN ${wake("change", "registry_id")}::text END`,
 });
 
 /** A renewal whose name has left the portfolio or is in its next term has nothing to do. */
@@ -126,21 +143,15 @@ export const renewalTable: ChangeTable<Renewal, RenewalOutcome> = {
   states: renewalStateTable,
   writer: renewalWriter,
   find: findRenewal,
-  // These are steps of the next attempt.
-  keepsBackoff: new Set<RenewalEvent>(["renewable", "resumed", "pending", "unanswered"]),
+  keepsBackoff: new Set<RenewalEvent>(),
+  after: () => ({}),
 
-  after: (renewal, { baseExDate, renewedUntil }) => ({
-    base_ex_date: baseExDate ?? renewal.base_ex_date,
-    renewed_until: renewedUntil ?? null,
-  }),
-
-  values({ will_renew, renewed_until }, { exDate, reason, departure }, to) {
-    if (to === "Renewed" && !renewed_until) throw new Error("a renewed name needs the end of its new term");
+  values({ will_renew }, { exDate, reason, departure, places }, to) {
     if (to === "Ended" && !departure) throw new Error("a renewal can only end with the name's departure");
     return {
       will_renew,
       ex_date: exDate,
-      ...(to === "Renewed" && { term_note: renewed_until?.toISOString() }),
+      ...(places && { places_code: places.code, places_kind: places.kind, places_input: places.input }),
       ...(departure && {
         term_note: reason,
         left_as: departure.reason,
@@ -150,25 +161,12 @@ export const renewalTable: ChangeTable<Renewal, RenewalOutcome> = {
     };
   },
 
-  alarms(renewal, { event, reason, alarm, attempt }, to, now) {
-    const { domain_name: subject, registry_id } = renewal;
-    const changes: AlarmChange[] = [];
-    if (event === "out-of-credit") {
-      const note = `renewals wait for credit at ${registry_id}: ${reason}`;
-      changes.push({ kind: "renewal-credit", subject: registry_id, note });
-    }
-    // A renew only: a delete is free, so an accepted one says nothing about the credit.
-    const isAccepted = to === "Processing (verify: answered)" && event === "answered";
-    const isDone = to === "Renewed" && attempt !== undefined;
-    if (isAccepted || isDone) changes.push({ kind: "renewal-credit", subject: registry_id });
-    const needsOperator = to === "Attention" || to === "Processing (verify: unseen)";
-    if (needsOperator) changes.push({ kind: "renewal", subject, note: reason ?? event ?? "" });
-    // This alarm stays open until an operator resolves it.
-    if (alarm !== undefined) changes.push({ kind: "renewal-dates", subject, note: alarm });
+  alarms(renewal, { event, reason, isOrders }, to, now) {
+    const { domain_name: subject } = renewal;
+    if (to === "Attention" && !isOrders) return [{ kind: "renewal", subject, note: reason ?? event ?? "" }];
     // After the end of its term, an unwanted name still has to leave.
     const isSettled = isRenewalOver(to as RenewalState) || (event === "not-wanted" && now < renewal.term_ends_at);
-    if (isSettled) changes.push({ kind: "renewal", subject });
-    return changes;
+    return isSettled ? [{ kind: "renewal", subject }] : [];
   },
 };
 

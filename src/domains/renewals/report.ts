@@ -1,8 +1,11 @@
 /** What an operator sees of renewals, and the request to run one now. */
+import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import type { ChangeContext } from "#domains/changes/change.ts";
+import { wakeAll } from "#domains/changes/due.ts";
 import { attemptColumns } from "#domains/changes/proof.ts";
 import { rescheduleRenewal } from "#domains/renewals/renewals.ts";
+import { isSent } from "#domains/renewals/scheduled-order.ts";
 import {
   isRenewalOver,
   type RenewalState,
@@ -14,15 +17,22 @@ import {
 import { addDays } from "#domains/renewals/terms.ts";
 import { OperatorError } from "#operator-error.ts";
 
+/** SQL: the order that a renewal has placed last. */
+const latestOrder = `LEFT JOIN LATERAL (
+     SELECT id, change_code, status, reason, found, backoff_count, next_step_at, ended_at
+     FROM changes WHERE changes.renewal_id = r.id ORDER BY id DESC LIMIT 1) AS placed ON true`;
+
 const renewals = statement(
   "operator-renewals",
   `SELECT renewal_code, r.domain_name, reseller.name AS reseller, r.registry_id AS registry, term_ends_at, due_at,
-     domains.will_renew, r.status, phase, reason, alarms.since AS alarm_since
+     domains.will_renew, r.status, placed.change_code AS order_code, CASE WHEN r.ended_at IS NULL THEN coalesce(placed.reason, r.reason) ELSE r.reason END AS reason,
+     alarms.since AS alarm_since
    FROM renewals AS r JOIN resellers AS reseller ON reseller.id = r.reseller_id
      LEFT JOIN domains ON domains.renewal_id = r.id
      LEFT JOIN alarms ON alarms.kind = 'renewal' AND alarms.subject = r.domain_name AND resolved_at IS NULL
-       AND ended_at IS NULL
-   WHERE CASE WHEN $status::text IS NULL THEN ended_at IS NULL ELSE r.status = $status END
+       AND r.ended_at IS NULL
+     ${latestOrder}
+   WHERE CASE WHEN $status::text IS NULL THEN r.ended_at IS NULL ELSE r.status = $status END
      AND ($reseller_id::int8 IS NULL OR r.reseller_id = $reseller_id)
      AND ($ends_by::timestamptz IS NULL OR term_ends_at <= $ends_by)
    ORDER BY term_ends_at, r.domain_name LIMIT $rows_max`,
@@ -35,7 +45,7 @@ const renewals = statement(
     due_at: "timestamptz",
     will_renew: "bool?",
     status: renewalStatuses,
-    phase: [...renewalPhases, null],
+    order_code: "text?",
     reason: "text?",
     alarm_since: "timestamptz?",
   },
@@ -43,12 +53,17 @@ const renewals = statement(
 
 const latestRenewal = statement(
   "operator-renewal",
-  `SELECT r.id, renewal_code, r.domain_name, reseller.name AS reseller, r.registry_id AS registry, r.status, phase,
-     verify_cause, term_ends_at, due_at, base_ex_date, renewed_until, backoff_count AS failed_tries, next_step_at, reason,
-     alarms.note AS alarm
+  `SELECT r.id, renewal_code, r.domain_name, reseller.name AS reseller, r.registry_id AS registry, r.status,
+     r.phase, r.verify_cause, term_ends_at, due_at, placed.change_code AS order_code, placed.status AS order_status,
+     placed.ended_at IS NULL AND placed.id IS NOT NULL AS is_order_live,
+     coalesce((placed.found ->> 'base_ex_date')::timestamptz, base_ex_date) AS base_ex_date, renewed_until,
+     coalesce(placed.backoff_count, r.backoff_count) AS failed_tries,
+     CASE WHEN placed.ended_at IS NULL THEN coalesce(placed.next_step_at, r.next_step_at) ELSE r.next_step_at END AS next_step_at,
+     CASE WHEN r.ended_at IS NULL THEN coalesce(placed.reason, r.reason) ELSE r.reason END AS reason, alarms.note AS alarm
    FROM renewals AS r JOIN resellers AS reseller ON reseller.id = r.reseller_id
      LEFT JOIN alarms ON alarms.kind = 'renewal' AND alarms.subject = r.domain_name AND resolved_at IS NULL
-       AND ended_at IS NULL
+       AND r.ended_at IS NULL
+     ${latestOrder}
    WHERE r.domain_name = $domain_name ORDER BY r.id DESC LIMIT 1`,
   {
     id: "int8",
@@ -61,6 +76,9 @@ const latestRenewal = statement(
     verify_cause: "text?",
     term_ends_at: "timestamptz",
     due_at: "timestamptz",
+    order_code: "text?",
+    order_status: "text?",
+    is_order_live: "bool",
     base_ex_date: "timestamptz?",
     renewed_until: "timestamptz?",
     failed_tries: "int4",
@@ -72,32 +90,60 @@ const latestRenewal = statement(
 
 const nameNow = statement(
   "operator-renewal-name",
-  `SELECT expiration_date, registry_ex_date, will_renew, renewal_id, verify_cause, next_step_at
-   FROM domains LEFT JOIN renewals ON renewals.id = renewal_id WHERE domains.domain_name = $domain_name`,
+  `SELECT expiration_date, registry_ex_date, will_renew, domains.renewal_id, ${isSent} AS is_sent,
+     coalesce(placed.next_step_at, renewal.next_step_at) AS next_step_at, placed.id AS order_id
+   FROM domains LEFT JOIN renewals AS renewal ON renewal.id = renewal_id
+     LEFT JOIN changes AS placed ON placed.renewal_id = renewal.id AND placed.ended_at IS NULL
+   WHERE domains.domain_name = $domain_name`,
   {
     expiration_date: "timestamptz",
     registry_ex_date: "timestamptz",
     will_renew: "bool",
     renewal_id: "int8?",
-    verify_cause: "text?",
+    is_sent: "bool?",
     next_step_at: "timestamptz?",
+    order_id: "int8?",
   },
 );
 
 const renewalHistory = statement(
   "operator-renewal-history",
-  `SELECT at, event, status, phase, note FROM renewal_history WHERE renewal_id = $renewal_id
-   UNION ALL
-   SELECT at, event, NULL, NULL, note FROM domain_history
-   WHERE domain_name = $domain_name AND event IN ('will-renew-on', 'will-renew-off') ORDER BY at`,
+  `SELECT at, event, status, phase, note FROM (
+     SELECT at, event, status, phase, note, 1 AS place, id FROM renewal_history WHERE renewal_id = $renewal_id
+     UNION ALL
+     SELECT at, event, history.status, history.phase, note, 2, history.id
+     FROM change_history AS history JOIN changes ON changes.id = change_id WHERE changes.renewal_id = $renewal_id
+     UNION ALL
+     SELECT at, event, NULL, NULL, note, 3, id FROM domain_history
+     WHERE domain_name = $domain_name AND event IN ('will-renew-on', 'will-renew-off')) AS told
+   ORDER BY at, place, id`,
   { at: "timestamptz", event: "text", status: "text?", phase: "text?", note: "text?" },
 );
 
 const renewalAttempts = statement(
   "operator-renewal-attempts",
   `SELECT cl_trid, command, committed_at, answered_at, result_code, sv_trid FROM attempts
-   WHERE renewal_id = $renewal_id ORDER BY number`,
+   WHERE renewal_id = $renewal_id OR change_id IN (SELECT id FROM changes WHERE changes.renewal_id = $renewal_id)
+   ORDER BY committed_at, number`,
   attemptColumns,
+);
+
+// While a command's answer is lost and no look has failed since, its settle time runs.
+const orderUnsettled = statement(
+  "scheduled-order-unsettled",
+  `SELECT FROM changes WHERE id = $id AND phase = 'verify' AND verify_cause = 'lost' AND backoff_count = 0
+     AND operator_note IS NULL`,
+  {},
+);
+
+const isUnsettled = async (tx: Transaction, orderId: number | null) =>
+  orderId === null || (await tx.query(orderUnsettled, { id: orderId })).length > 0;
+
+const moveOrder = statement(
+  "scheduled-order-move-step",
+  `WITH moved AS (UPDATE changes SET next_step_at = $now WHERE id = $id AND ended_at IS NULL RETURNING registry_id)
+   ${wakeAll("change", "moved")}`,
+  { notified: "int8" },
 );
 
 export interface RenewalFilter {
@@ -130,14 +176,16 @@ export async function reportRenewal({ database }: ChangeContext, domainName: str
     const dates = { expiration_date, registry_ex_date, will_renew };
     return { domain_name: domainName, ...dates, next: notDue, history: [], attempts: [] };
   }
-  const { id, ...shown } = renewal;
+  const { id, is_order_live: isOrderLive, order_code, next_step_at: nextStepAt, ...shown } = renewal;
   const { expiration_date = null, registry_ex_date = null, will_renew = null } = name ?? {};
   return {
     ...shown,
+    order_code,
+    next_step_at: nextStepAt,
     expiration_date,
     registry_ex_date,
     will_renew,
-    next: describeNext(renewalState(renewal), renewal.next_step_at),
+    next: describeNext(renewalState(renewal), nextStepAt, isOrderLive ? order_code : null),
     history: await database.query(renewalHistory, { renewal_id: id, domain_name: domainName }),
     attempts: await database.query(renewalAttempts, { renewal_id: id }),
   };
@@ -145,25 +193,18 @@ export async function reportRenewal({ database }: ChangeContext, domainName: str
 
 const notDue = "nothing: the term ends too far in the future; a renewal is scheduled some weeks before it is due";
 
-const stepDescriptions: Record<Exclude<RenewalState, "Renewed" | "Ended">, string> = {
+const stepDescriptions: Partial<Record<RenewalState, string>> = {
   Scheduled: "it is due",
-  "Processing (look)": "the registry is asked for the name's expiry",
-  "Processing (renew)": "the renew is sent",
-  "Processing (pending)": "the registry is asked whether it has approved the renew",
-  "Processing (verify: answered)": "the registry is asked for the new expiry",
-  "Processing (verify: lost)": "the registry is asked whether the renew whose answer was lost was executed",
-  "Processing (verify: unseen)":
-    "the registry is asked whether it still holds the name; whether the renew was executed, only an operator can find out: deedhouse renewals settle",
+  "Processing (renew)": "a renew is ordered",
   Attention: "it is retried; an operator should look meanwhile",
   "Lapsing (wait)": "the registry is asked whether it has renewed or removed the name",
-  "Lapsing (delete)": "the name is deleted, because the registry renewed it automatically",
-  "Lapsing (verify: answered)": "the registry is asked whether the name is gone",
-  "Lapsing (verify: lost)": "the registry is asked whether the delete whose answer was lost was executed",
+  "Lapsing (delete)": "a delete is ordered, because the registry renewed the name automatically",
 };
 
-function describeNext(state: RenewalState, at: Date): string {
+function describeNext(state: RenewalState, at: Date, liveOrder: string | null): string {
   if (isRenewalOver(state)) return "nothing: it has ended";
-  return `at ${at.toISOString()}: ${stepDescriptions[state as keyof typeof stepDescriptions]}`;
+  if (liveOrder !== null) return `at ${at.toISOString()}: its order continues: deedhouse orders show ${liveOrder}`;
+  return `at ${at.toISOString()}: ${stepDescriptions[state] ?? "what an earlier release has begun becomes an order"}`;
 }
 
 /** Makes a renewal's next step due now, even before its due date. @throws OperatorError when there is none */
@@ -172,13 +213,15 @@ export async function runRenewal(context: ChangeContext, domainName: string): Pr
     const [name] = await tx.query(nameNow, { domain_name: domainName });
     if (!name) throw new OperatorError("not-found", `no portfolio has ${domainName}`);
     if (name.renewal_id === null) throw new OperatorError("refused", notDue);
-    if (name.verify_cause === "lost") {
+    if (name.is_sent && (await isUnsettled(tx, name.order_id))) {
       const until = name.next_step_at?.toISOString();
       throw new OperatorError(
         "refused",
         `an answer was lost, and nothing is believed before ${until}: it continues then`,
       );
     }
-    await rescheduleRenewal(tx, name.renewal_id, context.clock.now());
+    const now = context.clock.now();
+    if (name.order_id === null) await rescheduleRenewal(tx, name.renewal_id, now);
+    else await tx.query(moveOrder, { id: name.order_id, now });
   });
 }

@@ -3,7 +3,6 @@ import { test } from "node:test";
 import { columnsOf } from "#domains/changes/states.ts";
 import {
   isRenewalOver,
-  isUnderWay,
   nextRenewalState,
   type RenewalState,
   renewalEvents,
@@ -15,72 +14,49 @@ import {
 
 /** The rows that docs/renewals.md explains, a second time: row, state, event, next state. */
 const expected = `
-  1   Scheduled               due                  P:look
+  1   Scheduled               due                  P:renew
   1   Scheduled               not-wanted           L:wait
-  2   P:look                  renewable            P:renew
-  2   P:look                  renewed              Renewed
-  2   P:look                  not-wanted           L:wait
-  3   P:look                  look-lost            P:look
-  4   P:look                  gone                 P:look
-  4   P:look                  leaving              Attention
-  4a  P:look                  contradicted         Attention
-  5   P:renew                 answered             P:verify:answered
-  5a  P:renew                 renewed              Renewed
-  6   P:renew                 pending              P:pending
-  7   P:renew                 disputed             P:look
-  8   P:renew                 out-of-credit        P:look
-  9   P:renew                 not-executed         P:look
-  10  P:renew                 operator-needed      Attention
-  11  P:renew                 unanswered           P:verify:lost
-  12  P:renew                 not-wanted           L:wait
-  13  P:pending               renewed              Renewed
-  13  P:pending               not-seen             P:look
-  13  P:pending               gone                 P:look
-  14  P:verify:answered       renewed              Renewed
-  14  P:verify:answered       not-seen             P:verify:answered
-  14  P:verify:answered       look-lost            P:verify:answered
-  14  P:verify:answered       contradicted         Attention
-  14  P:verify:answered       gone                 P:look
-  15  P:verify:lost           seen-once            P:verify:lost
-  15  P:verify:lost           renewed              Renewed
-  15  P:verify:lost           pending              P:pending
-  15  P:verify:lost           not-seen             P:look
-  15  P:verify:lost           look-lost            P:verify:lost
-  15  P:verify:lost           gone                 P:look
-  15a P:pending               unprovable           P:verify:unseen
-  15a P:verify:lost           unprovable           P:verify:unseen
-  15a P:verify:unseen         unprovable           P:verify:unseen
-  15a P:verify:unseen         look-lost            P:verify:unseen
-  15b P:verify:unseen         settled-renewed      Renewed
-  15b P:verify:unseen         settled-not-renewed  P:look
-  16  Attention               resumed              P:look
-  17  L:wait                  wanted               P:look
-  17  L:delete                wanted               P:look
-  18  L:wait                  look-lost            L:wait
-  19  L:wait                  renewed-by-registry  L:delete
-  19  L:wait                  operator-needed      Attention
-  20  L:delete                answered             L:verify:answered
-  20  L:delete                unanswered           L:verify:lost
-  20  L:delete                not-executed         L:delete
-  20  L:delete                operator-needed      Attention
-  20  L:delete                grace-over           Attention
-  21  L:verify:answered       left                 Ended
-  21  L:verify:answered       not-seen             L:verify:answered
-  21  L:verify:answered       look-lost            L:verify:answered
-  21  L:verify:answered       contradicted         Attention
-  22  L:verify:lost           seen-once            L:verify:lost
-  22  L:verify:lost           left                 Ended
-  22  L:verify:lost           not-seen             L:delete
-  22  L:verify:lost           look-lost            L:verify:lost
-  23  Scheduled               left                 Ended
-  23  P:look                  left                 Ended
-  23  P:renew                 left                 Ended
-  23  P:pending               left                 Ended
-  23  P:verify:answered       left                 Ended
-  23  P:verify:lost           left                 Ended
-  23  Attention               left                 Ended
-  23  L:wait                  left                 Ended
-  23  L:delete                left                 Ended
+  2   P:renew                 needs-operator       Attention
+  2   P:look                  needs-operator       Attention
+  2   L:delete                needs-operator       Attention
+  3   Attention               renewing             P:renew
+  3   Attention               deleting             L:delete
+  4   Attention               wanted               P:renew
+  4   L:wait                  wanted               P:renew
+  4   L:delete                wanted               P:renew
+  4   P:renew                 wanted               P:renew
+  4   P:look                  wanted               P:renew
+  5   Attention               not-wanted           L:wait
+  5   P:renew                 not-wanted           L:wait
+  5   P:look                  not-wanted           L:wait
+  5   L:delete                not-wanted           L:wait
+  6   L:wait                  look-lost            L:wait
+  6   L:wait                  renewed-by-registry  L:delete
+  6   L:wait                  needs-operator       Attention
+  7   Scheduled               renewed              Renewed
+  7   P:renew                 renewed              Renewed
+  7   Attention               renewed              Renewed
+  7   L:wait                  renewed              Renewed
+  7   L:delete                renewed              Renewed
+  7   P:look                  renewed              Renewed
+  7   P:pending               renewed              Renewed
+  7   P:verify:answered       renewed              Renewed
+  7   P:verify:lost           renewed              Renewed
+  7   P:verify:unseen         renewed              Renewed
+  7   L:verify:answered       renewed              Renewed
+  7   L:verify:lost           renewed              Renewed
+  8   Scheduled               left                 Ended
+  8   P:renew                 left                 Ended
+  8   Attention               left                 Ended
+  8   L:wait                  left                 Ended
+  8   L:delete                left                 Ended
+  8   P:look                  left                 Ended
+  8   P:pending               left                 Ended
+  8   P:verify:answered       left                 Ended
+  8   P:verify:lost           left                 Ended
+  8   P:verify:unseen         left                 Ended
+  8   L:verify:answered       left                 Ended
+  8   L:verify:lost           left                 Ended
 `;
 
 const compact = (state: RenewalState) => state.replace(/^(\w)\w* \((.*)\)$/, "$1:$2").replace(": ", ":");
@@ -123,22 +99,10 @@ test("a renewal that is over never changes again, and every other one can end", 
   }
 });
 
-test("after a command that may have reached the registry, it is asked before anything else is sent", () => {
-  const senders = renewalStates.filter((state) => nextRenewalState(state, "unanswered"));
-  assert.deepEqual(senders, ["Processing (renew)", "Lapsing (delete)"]);
-  for (const state of senders) {
-    const { to } = nextRenewalState(state, "unanswered")!;
-    assert.ok(isUnderWay(to), `${to} lets the reseller switch it`);
-    assert.ok(!nextRenewalState(to, "wanted") && !nextRenewalState(to, "not-wanted"), `${to} forgets the command`);
+test("a name that is switched off is renewed from no state before it is switched on again", () => {
+  for (const { from, event, to } of renewalTransitions) {
+    if (from === "Lapsing (wait)" && to === "Processing (renew)") assert.equal(event, "wanted");
   }
-});
-
-test("a renew that nobody can see is sent again only after an operator has said that it was not executed", () => {
-  const ways = renewalTransitions.filter(({ from, to }) => from === "Processing (verify: unseen)" && from !== to);
-  assert.deepEqual(
-    ways.map(({ event, to }) => `${event} ${to}`),
-    ["settled-renewed Renewed", "settled-not-renewed Processing (look)"],
-  );
 });
 
 test("every event leads somewhere", () => {

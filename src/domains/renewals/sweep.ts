@@ -47,7 +47,8 @@ const linkRenewal = statement(
 
 const alarmsDue = statement(
   "renewal-alarms-due",
-  `SELECT r.id, r.domain_name, term_ends_at, due_at, alarm_at, r.status, reason
+  `SELECT r.id, r.domain_name, term_ends_at, due_at, alarm_at, r.status,
+     coalesce((SELECT reason FROM changes WHERE changes.renewal_id = r.id ORDER BY id DESC LIMIT 1), reason) AS reason
    FROM renewals AS r JOIN domains ON domains.renewal_id = r.id
    WHERE r.registry_id = $registry_id AND ended_at IS NULL AND alarm_at <= $now ORDER BY alarm_at LIMIT $rows_max`,
   {

@@ -6,7 +6,8 @@ import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { rescheduleRenewal } from "#domains/renewals/renewals.ts";
-import { isUnderWay, renewalPhases, renewalState, renewalStatuses } from "#domains/renewals/states.ts";
+import { cancelScheduledOrder, isSent } from "#domains/renewals/scheduled-order.ts";
+import { renewalStatuses } from "#domains/renewals/states.ts";
 
 const lockName = statement(
   "domain-lock-will-renew",
@@ -15,15 +16,10 @@ const lockName = statement(
   { will_renew: "bool", renewal_id: "int8?" },
 );
 
-/** SQL, about a row `renewal`: an attempt of its may have reached the registry. */
-export const isUnanswered = `EXISTS (
-     SELECT FROM attempts WHERE attempts.renewal_id = renewal.id AND answered_at IS NULL)`;
-
 const renewalUnderWay = statement(
   "renewal-under-way",
-  `SELECT status, phase, verify_cause, ${isUnanswered} AS is_unanswered
-   FROM renewals AS renewal WHERE id = $id`,
-  { status: renewalStatuses, phase: [...renewalPhases, null], verify_cause: "text?", is_unanswered: "bool" },
+  `SELECT status, ${isSent} AS is_sent FROM renewals AS renewal WHERE id = $id`,
+  { status: renewalStatuses, is_sent: "bool" },
 );
 
 const updateWillRenew = statement(
@@ -39,10 +35,6 @@ const insertHistory = statement(
   {},
 );
 
-/** Whether a command for the current setting was sent to the registry, or may have been. */
-export const isCommitted = (renewal: Parameters<typeof renewalState>[0] & { is_unanswered: boolean }): boolean =>
-  renewal.is_unanswered || isUnderWay(renewalState(renewal));
-
 /** `under-way`: a command for the current setting was sent to the registry, or may have been. */
 export type SwitchResult = "switched" | "same" | "unknown" | "under-way";
 
@@ -56,12 +48,16 @@ export async function switchRenewal(
   if (!found) return "unknown";
   if (found.will_renew === willRenew) return "same";
   const [renewal] = found.renewal_id === null ? [] : await tx.query(renewalUnderWay, { id: found.renewal_id });
-  if (renewal && isCommitted(renewal)) return "under-way";
+  if (renewal?.is_sent) return "under-way";
   const now = context.clock.now();
   await tx.query(updateWillRenew, { name, will_renew: willRenew });
   const event = willRenew ? "will-renew-on" : "will-renew-off";
   await tx.query(insertHistory, { name, at: now, event, note: note ?? null });
   // A renewal that is due already changes its course now.
-  if (renewal && renewal.status !== "Scheduled") await rescheduleRenewal(tx, found.renewal_id!, now);
+  if (renewal && renewal.status !== "Scheduled") {
+    const reason = `the renewal of the name was switched ${willRenew ? "on" : "off"}`;
+    await cancelScheduledOrder(tx, found.renewal_id!, { reason, now });
+    await rescheduleRenewal(tx, found.renewal_id!, now);
+  }
   return "switched";
 }

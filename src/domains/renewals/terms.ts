@@ -42,3 +42,6 @@ export function isNextTerm(termEndsAt: Date, exDate: Date): boolean {
 export function isAnotherDate(one: Date, other: Date): boolean {
   return Math.abs(one.getTime() - other.getTime()) > toleranceMs;
 }
+
+/** As YYYY-MM-DD, in UTC. */
+export const dayOf = (date: Date): string => date.toISOString().slice(0, "YYYY-MM-DD".length);

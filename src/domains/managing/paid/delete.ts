@@ -1,12 +1,14 @@
 /**
- * The kind `delete`: a name that its reseller gives up. It leaves the portfolio in the statement that ends the order. Inside its add
- * grace period a deleted name costs nothing and is free at once; later it can be restored for some time (RFC 3915 §3).
+ * The kind `delete`: a name that its reseller gives up, or that the schedule deletes because its registry has renewed it although
+ * that is switched off. It leaves the portfolio in the statement that ends the order. Inside its add grace period a deleted name costs
+ * nothing and is free at once; later it can be restored for some time (RFC 3915 §3).
  */
 
 import { type Ask, type NameInfo, ofCommand } from "#domains/changes/proof.ts";
 import type { ChangeEnd, ChangeOrder } from "#domains/managing/change-orders.ts";
 import type { OrderKind, Plan } from "#domains/managing/order-kind.ts";
 import { planHosts } from "#domains/managing/paid/delete-hosts.ts";
+import { whileInPortfolio } from "#domains/managing/paid/scheduled.ts";
 import { findUnderWay } from "#domains/managing/paid/underway.ts";
 import { placeChange, placeErrors } from "#domains/managing/place.ts";
 import { parsePathName } from "#domains/portfolio/read.ts";
@@ -21,6 +23,12 @@ const deleteName = "domain:delete";
 /** RFC 5731 §2.3. With these statuses a delete is refused; nobody but their owner removes them. */
 const forbidding = ["clientDeleteProhibited", "serverDeleteProhibited"];
 
+/** As JSON in the row of an order that the schedule has placed. */
+interface Ordered {
+  /** Until then the registry refunds what it has renewed by itself. */
+  refunded_until?: string;
+}
+
 /** What the last look before the command showed. */
 interface Sent {
   /** It is in its add grace period. */
@@ -31,7 +39,9 @@ export const deleteOrderKind: OrderKind = {
   name: "delete",
   isUrgent: true,
   pendingStatus: "pendingDelete",
-  plan: planDelete,
+  // A name that is gone after its delete was sent has left by it.
+  plan: (sessions, order, name, ask) =>
+    (isSent(order) ? planDelete : whileInPortfolio(planDelete))(sessions, order, name, ask),
 
   meaning(code) {
     // The deletion has begun: RFC 5731 §3.2.2.
@@ -41,6 +51,8 @@ export const deleteOrderKind: OrderKind = {
   },
 };
 
+const isSent = ({ attempts }: ChangeOrder) => ofCommand(attempts, deleteName).length > 0;
+
 async function planDelete(sessions: RegistrySessions, order: ChangeOrder, name: NameInfo, ask: Ask): Promise<Plan> {
   switch (name.is) {
     case "unknown":
@@ -48,7 +60,7 @@ async function planDelete(sessions: RegistrySessions, order: ChangeOrder, name: 
     case "absent":
       return { is: "done", end: endOf(sessions, order) };
     case "held-by-other":
-      if (ofCommand(order.attempts, deleteName).length > 0) return { is: "done", end: endOf(sessions, order) };
+      if (isSent(order)) return { is: "done", end: endOf(sessions, order) };
       return { is: "refused", as: "failed", reason: "another registrar holds the name now" };
     case "held-by-us":
       return planHeld(sessions, order, name.info, ask);
@@ -70,6 +82,11 @@ async function planHeld(sessions: RegistrySessions, order: ChangeOrder, info: Do
       as: "failed",
       reason: `the registry does not delete the name: it shows ${found.join(", ")}`,
     };
+  }
+  const { refunded_until: refundedUntil } = order.input as Ordered;
+  if (refundedUntil !== undefined && sessions.context.clock.now() > new Date(refundedUntil)) {
+    const reason = "the registry renewed the name, and the grace period for a delete is over";
+    return { is: "refused", as: "failed", reason };
   }
   const first = sessions.profile.hostModel === "objects" ? await planHosts(sessions, order, info, ask) : undefined;
   if (first) return first;
@@ -124,7 +141,7 @@ export const deleteDomain: UseCase = {
 
       async findSame(tx) {
         const underWay = await findUnderWay(tx, name);
-        return underWay.find(({ kind, code }) => kind === "delete" && code.startsWith("CHG-"))?.code;
+        return underWay.find(({ kind, is_scheduled }) => kind === "delete" && !is_scheduled)?.code;
       },
     });
   },

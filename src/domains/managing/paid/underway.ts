@@ -1,19 +1,28 @@
-/** What is in progress about a name that costs money or ends it: orders, and the renewal of its term. */
+/** What is in progress about a name that costs money or ends it. */
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { ApiError } from "#errors.ts";
 
-// A renewal that is scheduled, waits for the end of the term, or needs an operator before anything was sent has not begun: an order
-// takes its place.
+// A renewal that an earlier release has begun becomes an order at its next step.
 const underWay = statement(
   "paid-under-way",
-  `SELECT change_code AS code, kind, (input ->> 'years')::int4 AS years FROM changes
+  `SELECT change_code AS code, kind, (input ->> 'years')::int4 AS years, renewal_id IS NOT NULL AS is_scheduled,
+     CASE WHEN operator_note IS NOT NULL AND NOT EXISTS (SELECT FROM attempts WHERE attempts.change_id = changes.id)
+       THEN renewal_id END AS gives_way
+   FROM changes
    WHERE domain_name = $name AND ended_at IS NULL AND kind IN ('renew', 'delete', 'restore')
    UNION ALL
-   SELECT renewal_code, CASE status WHEN 'Lapsing' THEN 'delete' ELSE 'renew' END, period_years FROM renewals
+   SELECT renewal_code, CASE status WHEN 'Lapsing' THEN 'delete' ELSE 'renew' END, period_years, true, NULL FROM renewals AS renewal
    WHERE domain_name = $name AND ended_at IS NULL AND status <> 'Scheduled' AND phase IS DISTINCT FROM 'wait'
-     AND (status <> 'Attention' OR EXISTS (SELECT FROM attempts WHERE attempts.renewal_id = renewals.id))`,
-  { code: "text", kind: ["renew", "delete", "restore"], years: "int4?" },
+     AND NOT EXISTS (SELECT FROM changes WHERE changes.renewal_id = renewal.id)`,
+  {
+    code: "text",
+    kind: ["renew", "delete", "restore"],
+    years: "int4?",
+    is_scheduled: "bool",
+    /** The term, if its order needs an operator and has sent nothing: what somebody asks for takes its place. */
+    gives_way: "int8?",
+  },
 );
 
 /** @param name locked, so that nothing begins meanwhile */
