@@ -129,6 +129,8 @@ TABLE changes
   CREATE INDEX changes_live_reseller ON public.changes USING btree (reseller_id) WHERE (ended_at IS NULL)
   CREATE INDEX changes_name ON public.changes USING btree (domain_name, id)
   CREATE INDEX changes_step ON public.changes USING btree (registry_id, next_step_at) WHERE (ended_at IS NULL)
+  CREATE INDEX changes_turn ON public.changes USING btree (registry_id, reseller_id, next_step_at) WHERE ((ended_at IS NULL) AND (NOT is_urgent))
+  CREATE INDEX changes_urgent_step ON public.changes USING btree (registry_id, next_step_at) WHERE ((ended_at IS NULL) AND is_urgent)
   CREATE UNIQUE INDEX changes_live_paid ON public.changes USING btree (domain_name) WHERE ((ended_at IS NULL) AND (kind = ANY (ARRAY['renew'::text, 'restore'::text])))
   CREATE TRIGGER ended_order_copied AFTER INSERT ON public.changes FOR EACH ROW WHEN ((new.ended_at IS NOT NULL)) EXECUTE FUNCTION ended_order_copied()
   CREATE TRIGGER live_row BEFORE INSERT OR UPDATE ON public.changes FOR EACH ROW EXECUTE FUNCTION live_row()

@@ -3,7 +3,7 @@ import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import { DatabaseUnavailable } from "#db/errors.ts";
 import { advance } from "#domains/changes/advance.ts";
 import { machineName } from "#domains/changes/due.ts";
-import { dueChanges } from "#domains/managing/change-orders.ts";
+import { dueUrgentChanges, dueValueChanges } from "#domains/managing/due-changes.ts";
 import { changeMachine } from "#domains/managing/machine.ts";
 import { orderMachine } from "#domains/orders/machine.ts";
 import { dueOrders, findOrder } from "#domains/orders/orders.ts";
@@ -20,6 +20,9 @@ import { startMachine } from "#progress/engine.ts";
 const rowsPerSession = 12;
 /** For orders, and again for renewals: both fit into the line for sessions (src/registry/epp/pool/waiting-line.ts). */
 const rowsMax = 400;
+/** For urgent orders about registered names: most of their commands follow a look, on the same session or another. */
+const urgentRowsPerSession = 2;
+const urgentRowsMax = 100;
 /** After more consecutive failures, other than those of the database, retries alone will not help. */
 const failuresToleratedMax = 1;
 
@@ -42,16 +45,25 @@ export function startChanges(sessions: RegistrySessions, ended: AbortSignal): { 
     ...limits,
     step: (id) => advance(sessions, renewalMachine, id),
   });
-  const changes = startMachine(context, {
+  const changes = {
     name: machineName("change", profile.id),
-    rows: dueChanges(context, profile),
     ...limits,
+    step: (id: number) => advance(sessions, changeMachine, id),
+  };
+  const urgent = startMachine(context, {
+    ...changes,
+    rows: dueUrgentChanges(context, profile),
+    rowsMax: Math.min(profile.sessionsMax * urgentRowsPerSession, urgentRowsMax),
+  });
+  // Each holds a session most of the time.
+  const setting = startMachine(context, {
+    ...changes,
+    rows: dueValueChanges(context, profile),
     rowsMax: Math.max(1, Math.floor(profile.sessionsMax / 2)),
-    step: (id) => advance(sessions, changeMachine, id),
   });
   return {
     async stop() {
-      await Promise.all([orders.stop(), renewals.stop(), changes.stop()]);
+      await Promise.all([orders.stop(), renewals.stop(), urgent.stop(), setting.stop()]);
     },
   };
 }

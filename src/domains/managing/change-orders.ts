@@ -1,18 +1,11 @@
 /** Orders about registered names in the database: how to read them, and what writing one adds to writing any change. */
 import { statement } from "#db/statement.ts";
-import {
-  type AlarmChange,
-  type ChangeContext,
-  type ChangeTable,
-  longestWaitMs,
-  type Outcome,
-  type StepCopy,
-} from "#domains/changes/change.ts";
-import { dueRows, wake } from "#domains/changes/due.ts";
+import type { AlarmChange, ChangeContext, ChangeTable, Outcome, StepCopy } from "#domains/changes/change.ts";
+import { wake } from "#domains/changes/due.ts";
 import { attemptsOf, parseAttempts } from "#domains/changes/proof.ts";
 import { createWriter } from "#domains/changes/write.ts";
 import { authCodeEffects } from "#domains/managing/auth-code/rows.ts";
-import { type ChangeEvent, changePhases, changeStates } from "#domains/managing/states.ts";
+import { type ChangeEvent, type ChangeState, changePhases, changeStates } from "#domains/managing/states.ts";
 import { orderStatuses } from "#domains/orders/states.ts";
 import { type Departure, leavePortfolio, returnToPortfolio } from "#domains/portfolio/rows.ts";
 import { type ShownDomain, takeShown } from "#domains/portfolio/shown.ts";
@@ -163,14 +156,17 @@ const changeWriter = createWriter({
      CASE WHEN is_over THEN ${wake("change", "registry_id")}::text END)`,
 });
 
-export const dueChanges = dueRows({ table: "changes", name: "change", longestWaitMs });
+/** The registry took a command: the order's next command gets all the time again. */
+const takenEvents = new Set<ChangeEvent | undefined>(["prepared", "answered", "pending"]);
 
-/** A command that the registry took ends the wait for credit: the order's next command gets all the time again. */
-const takenEvents = new Set<ChangeEvent>(["prepared", "answered", "pending"]);
-
-function waitingSince({ waiting_since: since }: ChangeOrder, event: ChangeEvent | undefined, now: Date): Date | null {
-  if (event === "out-of-credit") return since ?? now;
-  return event !== undefined && takenEvents.has(event) ? null : since;
+/** Since when every try has failed. */
+function waitingSince(
+  { waiting_since: since }: ChangeOrder,
+  { event, countsAsFailure }: ChangeOutcome,
+  now: Date,
+): Date | null {
+  if (countsAsFailure) return since ?? now;
+  return takenEvents.has(event) ? null : since;
 }
 
 export const changeTable: ChangeTable<ChangeOrder, ChangeOutcome> = {
@@ -180,11 +176,12 @@ export const changeTable: ChangeTable<ChangeOrder, ChangeOutcome> = {
   // These are steps of the next attempt.
   keepsBackoff: new Set<ChangeEvent>(["prepared", "next", "pending", "unanswered"]),
 
-  after: (order, { event, isDispute, operatorNote, end }, _to, now) => ({
-    found: end?.next === undefined ? order.found : { ...(order.found as object), next: end.next },
-    disputes: order.disputes + (isDispute ? 1 : 0),
-    waiting_since: waitingSince(order, event, now),
-    operator_note: operatorNote ?? null,
+  after: (order, outcome, _to, now) => ({
+    found: outcome.end?.next === undefined ? order.found : { ...(order.found as object), next: outcome.end.next },
+    disputes: order.disputes + (outcome.isDispute ? 1 : 0),
+    waiting_since: waitingSince(order, outcome, now),
+    // An event that is written with the next one neither raises nor resolves an alarm.
+    operator_note: outcome.operatorNote ?? (outcome.isFree ? order.operator_note : null),
   }),
 
   values: (_order, { shown, end }) => ({
@@ -197,12 +194,16 @@ export const changeTable: ChangeTable<ChangeOrder, ChangeOutcome> = {
   }),
 
   // The alarm stays open until an outcome needs no operator.
-  alarms({ change_code: subject, domain_name, operator_note }, { operatorNote: note, end }): AlarmChange[] {
+  alarms({ change_code: subject, domain_name, operator_note, status }, { operatorNote: note, end }, to): AlarmChange[] {
     const changes: AlarmChange[] = [];
     if (note !== undefined) changes.push({ kind: "order", subject, note });
     else if (operator_note !== null) changes.push({ kind: "order", subject });
     // This alarm stays open until an operator resolves it.
     if (end?.alarm !== undefined) changes.push({ kind: "renewal-dates", subject: domain_name, note: end.alarm });
+    // The name's renewal has waited for it.
+    if (status === "Pending" && changeStates.isFinal(to as ChangeState)) {
+      changes.push({ kind: "renewal-held", subject: domain_name });
+    }
     // An alarm about the renewal that has ended with this order.
     if (end?.renewedUntil || end?.departure) changes.push({ kind: "renewal", subject: domain_name });
     return changes;

@@ -40,6 +40,7 @@ const turnLookMs = 30_000;
 export const changeMachine: Machine<ChangeOrder, ChangeOutcome> = {
   ...changeTable,
   step: (sessions, order) => onName(sessions, order.domain_name, () => step(sessions, order)),
+  failing: ({ waiting_since: since, operator_note: note }) => ({ since, note }),
 };
 
 async function step(sessions: RegistrySessions, order: ChangeOrder): Promise<ChangeOutcome> {

@@ -91,6 +91,8 @@ const eventsOfCodes = eventsByCode<ChangeEvent>({
 const configurationCodes = [2100, 2101, 2102, 2103, 2307];
 /** RFC 5730 §3: a parameter value policy error. */
 const policyCode = 2306;
+const creditCode = 2104;
+const takenCodes = [1000, 1001];
 
 /** The kind as the machine of all changes knows it. */
 export function commandsOf(kind: OrderKind): Kind<ChangeOrder, ChangeOutcome> {
@@ -204,11 +206,17 @@ function outOfCredit(
   reason: string,
 ): ChangeOutcome {
   const now = context.clock.now();
-  if (now.getTime() - (order.waiting_since ?? now).getTime() > creditWaitMsMax) {
+  if (now.getTime() - (withoutCreditSince(order) ?? now).getTime() > creditWaitMsMax) {
     return { event: "failed", attempt, reason };
   }
   const operatorNote = `it waits for credit at ${order.registry_id}: ${reason}`;
   return { event: "out-of-credit", attempt, reason, operatorNote, countsAsFailure: true };
+}
+
+/** When the registry first refused its present command for lack of credit. */
+function withoutCreditSince({ attempts }: ChangeOrder): Date | undefined {
+  const taken = attempts.findLastIndex(({ result_code: code }) => code !== null && takenCodes.includes(code));
+  return attempts.slice(taken + 1).find(({ result_code: code }) => code === creditCode)?.committed_at;
 }
 
 async function proofOf(
@@ -265,7 +273,7 @@ export async function lookAtPending(
   const plan = await lookAndPlan(sessions, order, kind, await askInfo(sessions, order.domain_name, "change"));
   const { shown } = order;
   if (isPending(order, kind)) {
-    return { nextStepAt: later(sessions, sessions.profile.reconcileIntervalMs) };
+    return { nextStepAt: later(sessions, sessions.profile.reconcileIntervalMs), shown };
   }
   if (plan.is !== "send" && plan.is !== "prepare") {
     return outcomeOf(order, plan.is === "refused" ? { ...plan, as: "failed" } : plan);

@@ -11,6 +11,8 @@ export interface EppCommand<Data> {
   /** The object and the verb, e.g. "domain:create". */
   readonly name: string;
   readonly kind: "query" | "transform" | "session";
+  /** Namespaces of the extensions without which it says nothing. A session that does not have them must not carry it. */
+  readonly extensionURIs?: readonly string[];
   /** The whole document. @param clTRID 3 to 64 characters, never used before */
   frame(clTRID: string): XmlElement;
   /**

@@ -52,6 +52,7 @@ function restore(commandName: string, name: string, element: XmlElement): EppCom
   return {
     name: commandName,
     kind: "transform",
+    extensionURIs: [rgpNamespace],
     frame: (clTRID) => objectCommandFrame(update, clTRID, [rgp("update", [element])]),
     parse: (_resData, { extension }) => ({ rgpStatuses: tolerate(() => rgpStatusesOf(extension, "upData")) ?? [] }),
   };
