@@ -37,7 +37,7 @@ async function renew(stage: Stage): Promise<string> {
 }
 
 test("a name shows that a change of it is pending, and later that it is not any more (row C15)", async (t) => {
-  const { stage, pending } = await startPending(t, { reconcileIntervalMs: 100 });
+  const { stage, pending } = await startPending(t);
   const statuses = async () => (await domain(stage, name)).statuses as string[];
   await until("a look has shown it", async () => (await statuses()).includes("pendingUpdate"));
   await stage.gateway.registry.decide(name, "deny");

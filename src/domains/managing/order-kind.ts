@@ -175,12 +175,9 @@ function readAnswer(
       // A host or a contact is ready: what is left to do, info shows.
       return { event: command.startsWith("domain:") ? event : "prepared", attempt };
     case "pending":
-      // A host or a contact is not ready yet: the next look shows its status.
-      return {
-        event: command.startsWith("domain:") ? event : "prepared",
-        attempt,
-        nextStepAt: later(sessions, sessions.profile.reconcileIntervalMs),
-      };
+      // What the domain shows now is taken over at once. A host or a contact is not ready yet.
+      if (command.startsWith("domain:")) return { event, attempt };
+      return { event: "prepared", attempt, nextStepAt: later(sessions, sessions.profile.reconcileIntervalMs) };
     case "disputed": {
       if (order.disputes + 1 < disputesMax) return { event, attempt, reason, isDispute: true, countsAsFailure: true };
       return { event: response.code === policyCode ? "rejected" : "failed", attempt, reason, shown };
@@ -240,7 +237,7 @@ async function proofOf(
     case "send": {
       if (order.verify_cause === "lost") {
         if (isPending(order, kind)) {
-          return { is: "decided", outcome: { event: "pending", nextStepAt } };
+          return { is: "decided", outcome: { event: "pending", nextStepAt, shown } };
         }
         return {
           is: "not-done",
@@ -278,6 +275,10 @@ export async function lookAtPending(
   if (plan.is !== "send" && plan.is !== "prepare") {
     return outcomeOf(order, plan.is === "refused" ? { ...plan, as: "failed" } : plan);
   }
+  // A registry may be late to show that a change is pending.
+  const settledBefore = later(sessions, -sessions.profile.settleMs);
+  const isNew = order.attempts.some(({ answered_at: at }) => at !== null && at > settledBefore);
+  if (isNew) return { nextStepAt: later(sessions, sessions.profile.settleMs), shown };
   return { event: "failed", reason: "the registry did not approve the change", shown };
 }
 
