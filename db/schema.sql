@@ -163,8 +163,11 @@ TABLE contacts
   digest text NOT NULL
   data_sealed bytea NOT NULL
   created_at timestamp with time zone NOT NULL
+  look_at timestamp with time zone
+  unused_since timestamp with time zone
   CONSTRAINT contacts_pkey PRIMARY KEY (reseller_id, digest)
   CONSTRAINT contacts_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
+  CREATE INDEX contacts_look ON public.contacts USING btree (look_at NULLS FIRST)
 
 TABLE domain_history
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
@@ -207,6 +210,7 @@ TABLE domains WITH (autovacuum_vacuum_scale_factor=0.002, autovacuum_vacuum_inse
   CONSTRAINT domains_renewal_id_key UNIQUE (renewal_id)
   CONSTRAINT domains_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
   CREATE INDEX domains_gone ON public.domains USING btree (registry_id, gone_since) WHERE (gone_since IS NOT NULL)
+  CREATE INDEX domains_handles ON public.domains USING gin (handles jsonb_path_ops)
   CREATE INDEX domains_look ON public.domains USING btree (registry_id, look_at) WHERE (look_at IS NOT NULL)
   CREATE INDEX domains_looked_at ON public.domains USING btree (registry_id, looked_at NULLS FIRST)
   CREATE INDEX domains_transfer ON public.domains USING btree (domain_name) WHERE (transfer IS NOT NULL)
@@ -234,10 +238,12 @@ TABLE domains_ended
   restorable_until timestamp with time zone
   list_key text COLLATE "C" NOT NULL GENERATED ALWAYS AS ((((lpad((('253402300799999'::bigint - ((EXTRACT(epoch FROM (ended_at - '1970-01-01 00:00:00+00'::timestamp with time zone)) * (1000)::numeric))::bigint))::text, 15, '0'::text) || ' '::text) || domain_name) || ' '::text) || (id)::text)
   will_renew boolean NOT NULL DEFAULT true
+  handles jsonb
   CONSTRAINT domains_ended_order_id_fkey FOREIGN KEY (order_id) REFERENCES registration_orders(id)
   CONSTRAINT domains_ended_pkey PRIMARY KEY (id)
   CONSTRAINT domains_ended_renewal_id_fkey FOREIGN KEY (renewal_id) REFERENCES renewals(id)
   CONSTRAINT domains_ended_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
+  CREATE INDEX domains_ended_handles ON public.domains_ended USING gin (handles jsonb_path_ops) WHERE (restorable_until IS NOT NULL)
   CREATE INDEX domains_ended_name ON public.domains_ended USING btree (domain_name, id)
   CREATE UNIQUE INDEX domains_ended_list ON public.domains_ended USING btree (reseller_id, list_key)
   CREATE TRIGGER list_deleted AFTER DELETE ON public.domains_ended REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('departures', 'list_key', 'true')
@@ -698,9 +704,14 @@ TABLE poll_messages
   payload text NOT NULL
   done_at timestamp with time zone
   done_note text
+  kind text
+  outcome text
+  domain_name text COLLATE "C"
+  message_text text
   CONSTRAINT poll_messages_order_id_fkey FOREIGN KEY (order_id) REFERENCES registration_orders(id)
   CONSTRAINT poll_messages_pkey PRIMARY KEY (registry_id, message_id)
   CREATE INDEX poll_messages_open ON public.poll_messages USING btree (registry_id, received_at) WHERE (needs_operator AND (done_at IS NULL))
+  CREATE INDEX poll_messages_received ON public.poll_messages USING btree (received_at, registry_id, message_id)
 
 TABLE registration_orders
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
@@ -781,9 +792,16 @@ TABLE registry_contacts
   created_at timestamp with time zone NOT NULL
   reseller_id bigint
   data_digest text
+  look_at timestamp with time zone
+  unused_since timestamp with time zone
+  delete_cl_trid text
+  delete_epoch bigint
+  role text NOT NULL DEFAULT ''::text
+  CONSTRAINT registry_contacts_check CHECK (((delete_cl_trid IS NULL) = (delete_epoch IS NULL)))
   CONSTRAINT registry_contacts_pkey PRIMARY KEY (registry_id, contact_id)
   CONSTRAINT registry_contacts_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
-  CREATE UNIQUE INDEX registry_contacts_data ON public.registry_contacts USING btree (registry_id, reseller_id, data_digest)
+  CREATE INDEX registry_contacts_look ON public.registry_contacts USING btree (registry_id, look_at NULLS FIRST)
+  CREATE UNIQUE INDEX registry_contacts_data ON public.registry_contacts USING btree (registry_id, reseller_id, data_digest, role)
 
 TABLE registry_leases WITH (fillfactor=50)
   registry_id text NOT NULL

@@ -48,6 +48,7 @@ export function buildContext(config: Config, role: string): OpenContext {
     checkBudgetMs: config.checkBudgetMs,
     checkFreshMs: config.checkFreshMs,
     authCodeHours: config.authCodeHours,
+    contactMonths: config.contactMonths,
     siteDomain: config.siteDomain,
     bareIdentifiers: config.deployment === "sandbox",
     dnsServers: config.dnsServers,

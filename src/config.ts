@@ -37,6 +37,7 @@ export interface Config {
   checkBudgetMs: number;
   checkFreshMs: number;
   authCodeHours: number;
+  contactMonths: number;
   registriesFile: string;
   siteDomain: string;
   reservedHosts: string[];
@@ -177,6 +178,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     checkBudgetMs: integer("DEEDHOUSE_CHECK_BUDGET_MS", 2_000, 1),
     checkFreshMs: integer("DEEDHOUSE_CHECK_FRESH_MS", 30_000, 0),
     authCodeHours: integer("DEEDHOUSE_AUTH_CODE_HOURS", 336, 1),
+    contactMonths: integer("DEEDHOUSE_CONTACT_MONTHS", 15, 1),
     registriesFile: text("DEEDHOUSE_REGISTRIES_FILE"),
     siteDomain: text("DEEDHOUSE_SITE_DOMAIN", "localhost"),
     reservedHosts: list("DEEDHOUSE_RESERVED_HOSTS"),

@@ -29,6 +29,8 @@ export interface Context {
   checkFreshMs: number;
   /** How long an auth code can be read and used. */
   authCodeHours: number;
+  /** When a contact is erased after the last name that used it has left. */
+  contactMonths: number;
   /** The name servers for TXT lookups; empty: the system's. */
   dnsServers: readonly string[];
   /** Sites answer at `<identifier>.<siteDomain>`. */

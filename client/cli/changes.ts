@@ -7,8 +7,7 @@ import type { Answer } from "../sdk/types.ts";
 import { parseIdempotencyKey } from "./arguments.ts";
 import { orderOnce } from "./failures.ts";
 import { addFollowOptions, type FollowOptions } from "./follow.ts";
-import { checkFinished, followOrder } from "./orders.ts";
-import { printFields, printJson } from "./output.ts";
+import { reportOrdered } from "./orders.ts";
 import { addConnectionOptions, type ConnectionOptions, openClient } from "./settings.ts";
 
 export interface ChangeOptions extends ConnectionOptions, FollowOptions {
@@ -18,29 +17,35 @@ export interface ChangeOptions extends ConnectionOptions, FollowOptions {
 
 export function addChangeOptions(command: Command): Command {
   command
-    .option("--idempotency-key <key>", "a repeat with the same key is the same order", parseIdempotencyKey)
-    .option("--json", "print JSON: the order");
+    .option(
+      "--idempotency-key <key>",
+      "a repeat with the same key is the same order, never a second one",
+      parseIdempotencyKey,
+    )
+    .option("--json", "print JSON: the order, and with --wait its end");
   return addConnectionOptions(addFollowOptions(command));
 }
 
-/** Orders a change, and follows it with `--wait`. @param read with `--wait`: what the finished order brought, printed with it */
+type Place = (client: Client, order: { idempotencyKey: string }) => Promise<Answer<{ order_code: string }>>;
+
+/** Orders a change, and follows it with `--wait`. @param read with `--wait`: what the finished order brought */
 export async function orderChange(
   options: ChangeOptions,
   clock: Clock,
-  place: (client: Client, order: { idempotencyKey: string }) => Promise<Answer<{ order_code: string }>>,
+  place: Place,
   read?: (client: Client) => Promise<object>,
 ): Promise<void> {
-  const client = await openClient(options, clock);
-  const { idempotencyKey = newIdempotencyKey(), json } = options;
+  await placeChange(await openClient(options, clock), options, place, read);
+}
+
+/** The same with a client that is open. */
+export async function placeChange(
+  client: Client,
+  options: ChangeOptions,
+  place: Place,
+  read?: (client: Client) => Promise<object>,
+): Promise<void> {
+  const { idempotencyKey = newIdempotencyKey() } = options;
   const accepted = await orderOnce(idempotencyKey, () => place(client, { idempotencyKey }));
-  const { order_code: orderCode } = accepted.data;
-  const print = json ? printJson : printFields;
-  if (!options.wait) {
-    print({ order_code: orderCode, location: accepted.location, check_after: accepted.checkAfterSeconds });
-    return;
-  }
-  const order = await followOrder(client, orderCode, options.timeout, accepted);
-  const brought = order.status === "Finished" ? await read?.(client) : undefined;
-  print({ ...order, ...brought });
-  checkFinished(order);
+  await reportOrdered(client, accepted, options, read);
 }

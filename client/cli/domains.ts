@@ -9,7 +9,7 @@ import { CommandFailure, exitCodes, guarded, orderOnce } from "./failures.ts";
 import { addFollowOptions, type FollowOptions } from "./follow.ts";
 import { addListOptions, type ListOptions, printList } from "./listing.ts";
 import { addOrderLists } from "./order-lists.ts";
-import { reportOrdered } from "./orders.ts";
+import { readDomain, reportOrdered } from "./orders.ts";
 import { printFields, printJson, printTable } from "./output.ts";
 import { addPaidCommands } from "./paid.ts";
 import { addConnectionOptions, type ConnectionOptions, openClient } from "./settings.ts";
@@ -202,5 +202,5 @@ async function registerDomain(domainName: string, options: RegisterOptions, cloc
     return;
   }
   const accepted = await orderOnce(idempotencyKey, () => client.registerDomain(domainName, wanted));
-  await reportOrdered(client, accepted, options, domainName);
+  await reportOrdered(client, accepted, options, readDomain(domainName));
 }

@@ -48,32 +48,36 @@ export function addOrderCommands(program: Command, clock: Clock): void {
   );
 }
 
-/**
- * Prints an order that was just accepted; with --wait, follows it and prints its end.
- * @param domainName shown once the order is finished
- */
+/** What a finished order brought. With a domain, the text output shows that instead of the order. */
+interface Brought {
+  domain?: object;
+}
+
+/** Prints an order that was just accepted; with --wait, follows it and prints its end. */
 export async function reportOrdered(
   client: Client,
   accepted: Answer<{ order_code: string }>,
   { wait, timeout, json }: FollowOptions & { json?: boolean },
-  domainName?: string,
+  read?: (client: Client) => Promise<Brought>,
 ): Promise<void> {
   const { order_code: orderCode } = accepted.data;
+  const print = json ? printJson : printFields;
   if (!wait) {
-    const order = { order_code: orderCode, location: accepted.location, check_after: accepted.checkAfterSeconds };
-    if (json) printJson(order);
-    else printFields(order);
+    print({ order_code: orderCode, location: accepted.location, check_after: accepted.checkAfterSeconds });
     return;
   }
   if (!json) printFields({ order_code: orderCode });
   const order = await followOrder(client, orderCode, timeout, accepted);
-  const isShown = domainName !== undefined && order.status === "Finished";
-  const domain = isShown ? (await client.getDomain(domainName)).data : undefined;
-  if (json) printJson({ ...order, domain });
-  else if (domain) printFields(domain);
-  else if (order.status === "Finished") printFields(order);
+  const brought = order.status === "Finished" ? await read?.(client) : undefined;
+  if (brought?.domain && !json) printFields(brought.domain);
+  else if (json || order.status === "Finished") print({ ...order, ...brought });
   checkFinished(order);
 }
+
+/** For {@link reportOrdered}: the domain as it is after the order. */
+export const readDomain = (domainName: string) => async (client: Client) => ({
+  domain: (await client.getDomain(domainName)).data,
+});
 
 /**
  * Waits for an order and shows progress. Resolves with its final state, or the last state seen when the time ran out.

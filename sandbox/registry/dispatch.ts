@@ -19,7 +19,21 @@ import { updateHost } from "./commands/host-update.ts";
 import { login } from "./commands/login.ts";
 import { logout } from "./commands/logout.ts";
 import { poll } from "./commands/poll.ts";
-import { contactUri, domainUri, eppUri, feeUri, hostUri, objectNames, rgpUri, secDnsUri } from "./namespaces.ts";
+import {
+  allocationTokenUri,
+  contactExtUri,
+  contactUri,
+  domainUri,
+  eppUri,
+  feeUri,
+  hostUri,
+  issuedAuthInfoUri,
+  launchUri,
+  namestoreUri,
+  objectNames,
+  rgpUri,
+  secDnsUri,
+} from "./namespaces.ts";
 import type { CommandHandler } from "./registry.ts";
 
 /** The commands of RFC 5730 §2.9; any other element under `<command>` is 2000. */
@@ -80,14 +94,20 @@ export const commandNames: readonly string[] = [
     }),
 ];
 
-/** The command that an extension's element belongs to, by its name in the journal. */
-export const extensionUses: ReadonlyMap<string, string> = new Map([
-  [`${rgpUri} update`, "domain:update"],
-  [`${secDnsUri} create`, "domain:create"],
-  [`${secDnsUri} update`, "domain:update"],
-  [`${feeUri} check`, "domain:check"],
-  [`${feeUri} create`, "domain:create"],
-  [`${feeUri} renew`, "domain:renew"],
-  [`${feeUri} transfer`, "domain:transfer"],
-  [`${feeUri} update`, "domain:update"],
+/** The commands that an extension's element belongs to, by their names in the journal. */
+export const extensionUses: ReadonlyMap<string, readonly string[]> = new Map([
+  [`${rgpUri} update`, ["domain:update"]],
+  [`${secDnsUri} create`, ["domain:create"]],
+  [`${secDnsUri} update`, ["domain:update"]],
+  [`${feeUri} check`, ["domain:check"]],
+  [`${feeUri} create`, ["domain:create"]],
+  [`${feeUri} renew`, ["domain:renew"]],
+  [`${feeUri} transfer`, ["domain:transfer"]],
+  [`${feeUri} update`, ["domain:update"]],
+  [`${allocationTokenUri} allocationToken`, ["domain:check", "domain:create"]],
+  [`${launchUri} check`, ["domain:check"]],
+  [`${launchUri} create`, ["domain:create"]],
+  [`${namestoreUri} namestoreExt`, [...commandNames, "domain:transfer"]],
+  [`${contactExtUri} create`, ["contact:create"]],
+  [`${issuedAuthInfoUri} info`, ["domain:info"]],
 ]);

@@ -180,6 +180,57 @@ test("returns the prices of commands, and marks those without a price", async (c
   assert.equal((await ask('<fee:command name="create" phase="sunrise"/>')).code, 2004);
 });
 
+test("asks a price of its own for the renewal, or for the restore, of names that are registered at the usual one", async (context) => {
+  const { registry, client } = await startExtended(context, { premiumClass: "none", restoreReport: false });
+  const price = async (name: string, command: string) => {
+    const check = `<fee:check xmlns:fee="${feeUri}"><fee:command name="${command}"/></fee:check>`;
+    return textOf(await client.ask(extended(checkFrame(name), check)), "fee");
+  };
+  const [renewed, restored] = ["renew-premium-a.test", "restore-premium-a.test"];
+  for (const name of [renewed, restored]) {
+    assert.equal((await client.ask(createFrame(name))).code, 1000);
+    assert.equal(await price(name, "create"), "10.00");
+  }
+  assert.deepEqual([await price(renewed, "renew"), await price(renewed, "restore")], ["100.00", "50.00"]);
+  assert.deepEqual([await price(restored, "renew"), await price(restored, "restore")], ["10.00", "100.00"]);
+  const renew = (sum: string) => client.ask(extended(renewFrame(renewed, "2029-03-01"), feeXml("renew", sum)));
+  assert.equal((await renew("99.99")).code, 2004);
+  assert.equal((await renew("100.00")).code, 1000);
+  await registry.advance(10 * dayMs);
+  await client.ask(deleteFrame(restored));
+  const restore = (sum: string) =>
+    client.ask(restoreFrame(restored, "request").replace("</extension>", `${feeXml("update", sum)}</extension>`));
+  assert.equal((await restore("99.99")).code, 2004);
+  assert.equal((await restore("100.00")).code, 1000);
+});
+
+test("demands the exact fee of each command that costs something, if it is set to", async (context) => {
+  const { registry, client } = await startExtended(context, { feeDemanded: true });
+  const steps: [command: string, frame: () => string][] = [
+    ["create", () => createFrame("a.test")],
+    ["renew", () => renewFrame("a.test", "2029-03-01")],
+    ["update", () => restoreFrame("a.test", "request")],
+  ];
+  for (const [command, frame] of steps) {
+    const withFee = (sum: string) => {
+      const fee = feeXml(command, sum);
+      return command === "update" ? frame().replace("</extension>", `${fee}</extension>`) : extended(frame(), fee);
+    };
+    const sum = command === "update" ? "50.00" : "10.00";
+    if (command === "update") {
+      await registry.advance(10 * dayMs);
+      await client.ask(deleteFrame("a.test"));
+    }
+    assert.equal((await client.ask(frame())).code, 2003, command);
+    for (const wrong of ["9.99", "50.01"]) assert.equal((await client.ask(withFee(wrong))).code, 2004, command);
+    assert.equal((await client.ask(withFee(sum))).code, 1000, command);
+  }
+  assert.equal((await client.ask(restoreFrame("a.test", "report"))).code, 1000);
+  const plain = await RawClient.login(registry);
+  assert.equal((await plain.ask(createFrame("b.test"))).code, 1000, "a client without the extension");
+  plain.close();
+});
+
 test("sells a premium name at its price only, and only to sessions that requested the fee extension", async (context) => {
   const { registry, client } = await startExtended(context);
   assert.match((await client.ask(checkFrame("premium-a.test"))).xml, /avail="0"/);

@@ -63,8 +63,15 @@ export interface CommandEffect {
   checkReason?: string;
   /** The command is refused with this code. */
   refusalCode?: ResultCode;
-  /** A client that has the fee extension can register the name at a price of its own (RFC 8748). */
+  /**
+   * The command has a price of its own (RFC 8748). Of a create: and so have renews and transfers, and only a client that has the fee
+   * extension can register the name.
+   */
   isPremium?: true;
+  /** Only a client with the allocation token of the settings can register the name (RFC 8495). */
+  needsToken?: true;
+  /** In the claims phase its registrant must have acknowledged a claims notice (RFC 8334 §2.3.1). */
+  isClaimed?: true;
   /** The other registrar registers the name just before the create. */
   raced?: true;
   /** What is done later: the command answers 1001 until it is decided, or is executed and something follows. */
@@ -138,6 +145,16 @@ export const labels: readonly Label[] = [
     refusalCode: 2306,
     isPremium: true,
   }),
+  ...(["renew", "restore"] as const).map((verb) =>
+    fixed(`${verb}-premium-`, `a ${verb} costs premiumAmount, and everything else what it costs for other names`, {
+      verb,
+      isPremium: true,
+    }),
+  ),
+  fixed("token-", "needs the token in `allocationToken` (RFC 8495): without it check avail=0, create 2201", {
+    needsToken: true,
+  }),
+  fixed("claims-", "with `launchPhase` claims it needs a claims notice: create 2003", { isClaimed: true }),
   fixed("race-", "check says available, but another registrar is first: create 2302", { raced: true }),
   pending("pending-approve-", "approve", "approved after pendingDelayMs: poll message, and the command takes effect"),
   pending(

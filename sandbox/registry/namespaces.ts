@@ -8,6 +8,13 @@ export const secDnsUri = "urn:ietf:params:xml:ns:secDNS-1.1";
 export const feeUri = "urn:ietf:params:xml:ns:epp:fee-1.0";
 export const loginSecUri = "urn:ietf:params:xml:ns:epp:loginSec-1.0";
 export const changePollUri = "urn:ietf:params:xml:ns:changePoll-1.0";
+export const allocationTokenUri = "urn:ietf:params:xml:ns:allocationToken-1.0";
+export const launchUri = "urn:ietf:params:xml:ns:launch-1.0";
+/** Extensions of single registries, which have no schema here. */
+export const namestoreUri = "http://www.verisign-grs.com/epp/namestoreExt-1.1";
+export const contactExtUri = "http://www.eurid.eu/xml/epp/contact-ext-1.3";
+export const domainExtUri = "http://www.eurid.eu/xml/epp/domain-ext-2.4";
+export const issuedAuthInfoUri = "http://www.eurid.eu/xml/epp/authInfo-1.1";
 
 /** The names of the objects of RFC 5731 to 5733 in the journal. */
 export const objectNames: Readonly<Record<string, string>> = {
@@ -16,13 +23,22 @@ export const objectNames: Readonly<Record<string, string>> = {
   [hostUri]: "host",
 };
 
-export type ExtensionName = "rgp" | "secDNS" | "fee" | "loginSec" | "changePoll";
-
-/** The names of the available extensions (RFC 3915, 5910, 8748, 8807, 8590) in the settings. */
-export const extensionNames: Readonly<Record<string, ExtensionName>> = {
+/** The names of the available extensions in the settings: RFC 3915, 5910, 8748, 8807, 8590, 8495, 8334; then single registries'. */
+export const extensionNames = {
   [rgpUri]: "rgp",
   [secDnsUri]: "secDNS",
   [feeUri]: "fee",
   [loginSecUri]: "loginSec",
   [changePollUri]: "changePoll",
-};
+  [allocationTokenUri]: "allocationToken",
+  [launchUri]: "launch",
+  [namestoreUri]: "namestoreExt",
+  [contactExtUri]: "contact-ext",
+  [domainExtUri]: "domain-ext",
+  [issuedAuthInfoUri]: "authInfo",
+} as const satisfies Record<string, string>;
+
+export type ExtensionName = (typeof extensionNames)[keyof typeof extensionNames];
+
+/** The name of an extension, for texts. */
+export const extensionNameOf = (uri: string): string => (extensionNames as Record<string, string>)[uri] ?? uri;

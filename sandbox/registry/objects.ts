@@ -113,6 +113,8 @@ export interface Domain {
   trDate?: string | undefined;
   transfer?: Transfer | undefined;
   authInfo: string;
+  /** Until when the authInfo that the registry issued is valid. */
+  authInfoUntil?: string | undefined;
   security?: DnsSecurity | undefined;
   scheduled?: ScheduledAction | undefined;
   /** When another registrar requests the transfer of the name, unless a status prohibits it. */
@@ -175,6 +177,8 @@ export interface Contact {
   upDate?: string | undefined;
   authInfo: string;
   disclose?: Disclosure | undefined;
+  /** Its role, at a registry whose extension gives it one. */
+  type?: string | undefined;
 }
 
 /** A message of a registrar's poll queue. */

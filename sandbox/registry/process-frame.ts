@@ -1,10 +1,11 @@
 import { greeting, response } from "./answer.ts";
 import { isCommand, type ParsedFrame, readFrame } from "./command.ts";
 import { setAside } from "./commands/set-aside.ts";
+import { requireSubProduct } from "./commands/sub-product.ts";
 import { extensionUses, handlers, isTransform, verbs } from "./dispatch.ts";
 import type { JournalEntry } from "./journal.ts";
 import { askedFor, type CommandEffect, type Delivery, dropBefore, noEffect, normalDelivery } from "./labels.ts";
-import { domainUri, eppUri, extensionNames } from "./namespaces.ts";
+import { domainUri, eppUri, extensionNameOf } from "./namespaces.ts";
 import { redactXml } from "./redact.ts";
 import { activeEffect, type Outcome, type Registry, type SessionState } from "./registry.ts";
 import { isClosingCode, Refusal } from "./result-codes.ts";
@@ -177,6 +178,7 @@ function execute(
     if (element.local !== verb) throw new Refusal(2001, `<${verb}> contains <${element.local}>`);
     if (!session.services.has(element.uri)) throw new Refusal(2002, `the login did not request ${element.uri}`);
   }
+  requireSubProduct(registry.settings, frame);
   // The handler of a name's create refuses by itself, after all other checks.
   if (effect.refusalCode !== undefined && frame.label !== "domain:create") {
     throw new Refusal(effect.refusalCode, askedFor);
@@ -196,8 +198,8 @@ function refuseExtensions(session: SessionState, { verb, label, extensions }: Pa
     throw new Refusal(2002, "an extension is repeated");
   for (const { uri, local } of extensions) {
     if (!session.services.has(uri)) throw new Refusal(2002, `the login did not request ${uri}`);
-    if (extensionUses.get(`${uri} ${local}`) !== label) {
-      throw new Refusal(2002, `${extensionNames[uri]}:${local} does not extend ${label}`);
+    if (!extensionUses.get(`${uri} ${local}`)?.includes(label)) {
+      throw new Refusal(2002, `${extensionNameOf(uri)}:${local} does not extend ${label}`);
     }
   }
 }

@@ -1,6 +1,6 @@
 import { SaxesParser } from "saxes";
 
-const secretElements: ReadonlySet<string> = new Set(["pw", "newPW", "ext"]);
+const secretElements: ReadonlySet<string> = new Set(["pw", "newPW", "ext", "allocationToken"]);
 const secretName = `(?:[^\\s<>/:]+:)?(?:${[...secretElements].join("|")})`;
 /** The start tag of a secret element, or what looks like one. */
 const beginning = new RegExp(`<${secretName}[\\s/>]`, "g");

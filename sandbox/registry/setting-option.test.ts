@@ -25,7 +25,7 @@ test("shows the form of a setting that it can't parse", () => {
     ["atExpiry=never", /atExpiry=auto-renew \(auto-renew, expire\), not "never"/],
     ["oldExpDateCode=2400", /\(2004, 2105, 2306\)/],
     ["restoreReport=maybe", /restoreReport=true, not "maybe"/],
-    ['extensions=["launch"]', /not "\["launch"\]"/],
+    ['extensions=["keyrelay"]', /not "\["keyrelay"\]"/],
     ['graceDays={"add":-1}', /graceDays has the form/],
     ['graceDays={"add":9007199254740991}', /, at most 36525, not/],
     ["transferDays=36526", /, at most 36525, not/],

@@ -12,6 +12,7 @@ const choices: Partial<Record<keyof Settings, readonly unknown[]>> = {
   contactIds: ["client", "server"],
   hostModel: ["objects", "attributes"],
   authInfo: ["registrar", "registry", "none"],
+  launchPhase: ["open", "claims", "sunrise"],
 };
 
 const indent = " ".repeat("  --setting NAME=VALUE         ".length);

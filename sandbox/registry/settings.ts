@@ -56,6 +56,8 @@ export interface Settings {
   /** The class of a `premium-` name in a check's fees: registries exist that give none, or call every name standard. */
   premiumClass: "premium" | "standard" | "none";
   feeCurrency: string;
+  /** Whether a command that costs something needs exactly its fee from a client with the fee extension (RFC 8748 §4). */
+  feeDemanded: boolean;
   /** A contact has one role, at all names: it is never both a registrant and a technical contact. */
   contactPerRole: boolean;
   /** Who draws a name's authInfo. The registry sends its own to the registrant, so info does not show it; or there is none. */
@@ -66,6 +68,14 @@ export interface Settings {
   nameServersAtCreateMin: number;
   /** Whether there is a renew command; without it, names are renewed at their exDate only. */
   renewCommand: boolean;
+  /** The product that every command names where `extensions` has namestoreExt. */
+  subProduct: string;
+  /** The token (RFC 8495) that allocates `token-` names; every other token is refused. */
+  allocationToken: string;
+  /** The launch phase (RFC 8334 §2.3): in "claims" a `claims-` name needs a claims notice, in "sunrise" every name a mark. */
+  launchPhase: "open" | "claims" | "sunrise";
+  /** Whether any check says that a `claims-` name needs a notice, or only the one that asks (RFC 8334 §3.1.1). */
+  checkShowsClaims: boolean;
   /** How long the losing registrar may reject a transfer before it is approved. */
   transferDays: number;
 }
@@ -102,7 +112,7 @@ export const defaultSettings: Settings = {
   createShowsExDate: true,
   infoShowsExDate: true,
   oldExpDateCode: 2004,
-  extensions: ["rgp", "secDNS", "fee", "loginSec", "changePoll"],
+  extensions: ["rgp", "secDNS", "fee", "loginSec", "changePoll", "allocationToken"],
   dataModel: "thick",
   contactIds: "client",
   hostModel: "objects",
@@ -113,11 +123,16 @@ export const defaultSettings: Settings = {
   restoreAmount: 50,
   premiumClass: "premium",
   feeCurrency: "EUR",
+  feeDemanded: false,
   contactPerRole: false,
   authInfo: "registrar",
   infoShowsAuthInfo: true,
   nameServersAtCreateMin: 0,
   renewCommand: true,
+  subProduct: "SANDBOX",
+  allocationToken: "sandbox-token",
+  launchPhase: "open",
+  checkShowsClaims: false,
   transferDays: 5,
 };
 

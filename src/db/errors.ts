@@ -85,3 +85,12 @@ export function isUniqueViolation(error: unknown, constraint?: string): boolean 
   if (!(error instanceof DatabaseError) || error.code !== "23505") return false;
   return constraint === undefined || error.constraint === constraint;
 }
+
+/** SQLSTATE classes 22 (data exception), 23 (integrity constraint violation) and 54 (program limit exceeded). */
+const refusedClasses = new Set(["22", "23", "54"]);
+
+/** The SQLSTATE with which the database refused the values themselves, now and at any later time; undefined for other errors. */
+export function refusedValueState(error: unknown): string | undefined {
+  const state = error instanceof DatabaseError ? (error.code ?? "") : "";
+  return refusedClasses.has(state.slice(0, 2)) ? state : undefined;
+}

@@ -1,6 +1,7 @@
 /** Periodic chores of the workers. Each is a row, so that one worker at a time runs it. */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
+import { eraseContacts } from "#domains/contacts/erase.ts";
 import { serveAtAllIdentifiers } from "#hosting/host-names/identifiers.ts";
 import { askAllReconciles } from "#hosting/nodes/reconcile.ts";
 import { updateAbsenceAlarms } from "#hosting/nodes/seen.ts";
@@ -89,12 +90,13 @@ const dropOldIdempotent = statement(
   {},
 );
 
-/** Deletes expired rows, and raises alarms for nodes that are away and registries that no process serves. */
+/** Deletes expired rows, erases contacts, and raises alarms for nodes that are away and registries that no process serves. */
 async function runHousekeeping(context: Context): Promise<void> {
   const { database, clock } = context;
   const seconds = Math.floor(clock.now().getTime() / 1000);
   await database.query(dropOldCommitted, { signed_before: seconds - committedRequestsKeptSeconds });
   await database.query(dropOldIdempotent, { now: clock.now() });
+  await eraseContacts(context);
   await endTrafficAlarms(context);
   await alarmUnservedRegistries(context);
   await updateAbsenceAlarms(context);

@@ -1,7 +1,8 @@
 /** What a registry's owner does periodically, besides the steps of orders. */
+import { deleteUnusedContacts } from "#domains/contacts/delete-unused.ts";
 import { replaceSpentCodes } from "#domains/managing/auth-code/replace.ts";
 import { compareNames } from "#domains/portfolio/compare-names.ts";
-import { lookAgain } from "#domains/portfolio/looks.ts";
+import { lookAgain } from "#domains/portfolio/look-again.ts";
 import { drainPollQueue, isMessageAwaited } from "#domains/registry/poll.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { sweepRenewals } from "#domains/renewals/sweep.ts";
@@ -27,6 +28,7 @@ const chores: Chore[] = [
   { name: "replace spent auth codes", intervalMs: (profile) => profile.renewalIntervalMs, run: replaceSpentCodes },
   { name: "look again at names", intervalMs: (profile) => profile.renewalIntervalMs, run: lookAgain },
   { name: "compare names", intervalMs: (profile) => profile.renewalIntervalMs, run: compareNames },
+  { name: "delete unused contacts", intervalMs: (profile) => profile.renewalIntervalMs, run: deleteUnusedContacts },
 ];
 
 /** Runs each chore at once and then at its interval, until `ended`. A chore that fails runs again at its next turn. */

@@ -166,6 +166,7 @@ async function runAsOwner(
     profile,
     pool,
     contacts: new Map(),
+    leavingContacts: new Set(),
     names: new Map(),
     lookLane: createLookLane(context, profile),
     createsDone: 0,

@@ -91,7 +91,7 @@ export class Account {
   async #open(newPassword?: Secret): Promise<EppSession> {
     if (this.#hopeless) throw this.#hopeless;
     const { profile, clock, random, revealsSecrets } = this.#options;
-    const { host, port, tls, services, timeouts, registrarId } = eppOptionsOf(profile);
+    const { host, port, tls, services, dialect, timeouts, registrarId } = eppOptionsOf(profile);
     await this.#bucket.take();
     try {
       const session = await openSession({
@@ -99,6 +99,7 @@ export class Account {
         port,
         tls,
         services,
+        dialect,
         timeouts,
         clock,
         random,

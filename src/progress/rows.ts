@@ -21,7 +21,7 @@ export interface RowSource<Id extends RowId> {
    * fewer, the earliest one that is not due yet follows them.
    */
   first(rowsMax: number, except: readonly Id[]): Promise<WaitingRow<Id>[]>;
-  /** The rows with these ids that have work to do. */
+  /** The rows with these ids that have work to do, earliest first. */
   find(ids: readonly Id[]): Promise<WaitingRow<Id>[]>;
   /** Makes a row due later. @param version changes nothing if the row has another version; null: any version */
   postpone(id: Id, version: number | null, until: Date): Promise<void>;
@@ -88,7 +88,11 @@ export function waitingRows<Type extends "int8" | "text">(name: string, options:
     `${selected} AND ${id.column} <> ALL ($except::${id.type}[]) ${ownRows(options)} ORDER BY next_step_at LIMIT $rows_max::int4` as string,
     columns,
   );
-  const find = statement(`${name}-find`, `${selected} AND ${id.column} = ANY ($ids::${id.type}[])` as string, columns);
+  const find = statement(
+    `${name}-find`,
+    `${selected} AND ${id.column} = ANY ($ids::${id.type}[]) ORDER BY next_step_at` as string,
+    columns,
+  );
   const postpone = statement(
     `${name}-postpone`,
     `UPDATE ${table} SET next_step_at = $until WHERE ${id.column} = $id AND next_step_at IS NOT NULL

@@ -80,6 +80,22 @@ describe("a premium name", () => {
     assert.equal(decide(fees(unclassed)), "standard");
   });
 
+  test("is one by its price alone where it is renewed or restored, if an ordinary price is known", () => {
+    for (const command of ["renew", "restore"] as const) {
+      const decide = (own: Partial<DomainFees>, amount: string | undefined, known?: typeof ordinary) => {
+        const prices = [{ command, periodYears: 1, amount, isStandard: false, reason: undefined }];
+        return premiumDecision({ premium: undefined, ordinary: known }, fees({ prices, ...own }), command);
+      };
+      assert.equal(decide({}, "9.00", ordinary), "standard", "of a class of its own, at the ordinary price");
+      assert.equal(decide({ class: "standard" }, "9.01", ordinary), "refuse");
+      assert.equal(decide({ currency: "USD" }, "9.00", ordinary), "refuse");
+      assert.equal(decide({}, undefined), "refuse", "of a class of its own, without a price");
+      assert.equal(decide(unclassed, undefined), "standard", "without class and price");
+      assert.equal(decide({ class: "standard" }, "9.00"), "standard");
+      assert.equal(decide(unclassed, "9.00"), "refuse", "without class, and no ordinary price is known");
+    }
+  });
+
   test("is not one because a sum of year prices is no exact float", () => {
     const threeYears = { amount: 3 * 10.1, currency: "EUR" };
     const decision = premiumDecision({ premium: undefined, ordinary: threeYears }, fees(unclassed, "30.30"));

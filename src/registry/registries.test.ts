@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { before, describe, test } from "node:test";
 import { createCertificate, type StandInCertificate } from "#registry/epp/test-stand-in-server.ts";
+import { outcomeField } from "#registry/message-rules.ts";
 import { fieldsOfProfile, loadRegistries, type RegistryEntry, type RegistryProfile } from "#registry/registries.ts";
 
 let authority: StandInCertificate;
@@ -38,6 +39,8 @@ async function load(context: TestContext, text: string, pem = authority.cert): P
 }
 
 /** What is wrong with a profile, the wrong fields, and the beginning of the sentence about them. */
+const rule = (condition: object) => ({ ...condition, [outcomeField]: "keep" });
+
 const mistakes = [
   ["a missing field", { host: undefined }, "nic: host is missing"],
   ["an unknown field", { hots: "x" }, "nic: hots is not a field of a profile; docs/registries.md lists"],
@@ -48,6 +51,32 @@ const mistakes = [
     "a required service excluded",
     { withoutServices: ["urn:ietf:params:xml:ns:domain-1.0"] },
     "nic: withoutServices.0 must be urn:ietf:params:xml:ns:host-1.0, urn:ietf:params:xml:ns:epp:loginSec-1.0, ",
+  ],
+  ["a fixed text of no command", { extensions: { poll: "<x/>" } }, "nic: extensions.poll is not a field of a profile"],
+  [
+    "a fixed text that is not XML",
+    { extensions: { create: '<x xmlns="urn:x">' } },
+    "nic: extensions.create must be XML elements that declare their namespaces: ",
+  ],
+  [
+    "a fixed text with a prefix that it does not declare",
+    { extensions: { create: '<x:a xmlns="urn:x"/>' } },
+    "nic: extensions.create must be XML elements that declare their namespaces: unbound namespace prefix",
+  ],
+  [
+    "a fixed text with an element in no namespace",
+    { extensions: { "host:create": '<x:a xmlns:x="urn:x"><b/></x:a>' } },
+    "nic: extensions.host:create must be XML elements that declare their namespaces: <b> is in no namespace",
+  ],
+  [
+    "a fixed text without an element",
+    { extensions: { restore: "NAME" } },
+    "nic: extensions.restore must be XML elements that declare their namespaces: there is no element",
+  ],
+  [
+    "a fixed text that is not an extension",
+    { extensions: { info: '<extension xmlns="urn:ietf:params:xml:ns:epp-1.0"/>' } },
+    "nic: extensions.info must be XML elements that declare their namespaces: <extension> is an element of EPP itself",
   ],
   ["a suffix with a dot before it", { suffixes: [".example"] }, "nic: suffixes.0 does not have the form"],
   ["a timeout of zero", { timeouts: { loginMs: 0 } }, "nic: timeouts.loginMs must be >= 1"],
@@ -99,6 +128,17 @@ const mistakes = [
     "the key of another certificate",
     { certFile: "registrar.pem", keyFile: "other.key" },
     "nic: the key in other.key does not belong to the first certificate in registrar.pem",
+  ],
+  ["a rule for messages without a condition", { messages: [rule({})] }, "nic: messages.0 needs either match or data"],
+  [
+    "a pattern for messages that could take long",
+    { messages: [rule({ match: "invoice" }), rule({ match: "^(a+)+$" })] },
+    "nic: messages.1 cannot be read from its character 2 on",
+  ],
+  [
+    "another outcome of a message",
+    { messages: [{ match: "a", [outcomeField]: "drop" }] },
+    "nic: messages.0.then must be",
   ],
 ] as const;
 

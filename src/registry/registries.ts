@@ -10,9 +10,11 @@ import Value from "typebox/value";
 import { Secret } from "#lib/secret.ts";
 import { secDnsNamespace } from "#registry/epp/namespaces.ts";
 import { type CircuitSettings, circuitSettingsDefault } from "#registry/epp/pool/circuit.ts";
-import type { YearPrices } from "#registry/epp/pool/ordinary-prices.ts";
+import type { ProfilePrices } from "#registry/epp/pool/ordinary-prices.ts";
 import { type EppTimeouts, eppTimeoutsDefault } from "#registry/epp/timeouts.ts";
 import { dispensableServices } from "#registry/epp-options.ts";
+import { fixedExtensionKeys, fixedExtensionsFault } from "#registry/fixed-extensions.ts";
+import { findRulesFault, messageRules } from "#registry/message-rules.ts";
 import { parseProfileFile, readPemFiles } from "#registry/profile-files.ts";
 import { describeSchemaMistakes } from "#registry/profile-mistakes.ts";
 
@@ -27,6 +29,9 @@ const expectedSecondsMax = 86_400;
 const periodInMonthsYearsMax = 8;
 const days = Type.Integer({ minimum: 0, maximum: 3_650 });
 const years = Type.Integer({ minimum: 1, maximum: 10 });
+const price = Type.Number({ exclusiveMinimum: 0 });
+/** ISO 4217. */
+const currency = Type.String({ pattern: "^[A-Z]{3}$" });
 /** A-labels (RFC 5890 §2.3.2.1) with dots between them. */
 const suffix = Type.String({ pattern: "^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$" });
 /** An unknown field is probably a misspelt one. */
@@ -102,6 +107,10 @@ const registryFile = Type.Array(
       registrantChange: Type.Optional(Type.Enum(["update", "forbidden"])),
       /** Whose secret a name's authInfo is: ours, the registry's, which ignores the one in a create, or there is none. */
       authInfo: Type.Optional(Type.Enum(["ours", "registry", "none"])),
+      /** XML for the `<extension>` of commands, by command: see fixed-extensions.ts. */
+      extensions: Type.Optional(
+        Type.Record(Type.String({ pattern: fixedExtensionKeys }), Type.String({ minLength: 1 }), nothingElse),
+      ),
       /** Namespaces that the greeting offers but the login refuses. */
       withoutServices: Type.Optional(Type.Array(Type.Enum(dispensableServices))),
       /** The period of a registration and of a renewal. */
@@ -135,20 +144,16 @@ const registryFile = Type.Array(
       renewalAlarmDays: Type.Optional(Type.Array(days)),
       /** Unicode code points that labels under a suffix may contain besides a-z, 0-9 and the hyphen. Default: none. */
       idn: Type.Optional(Type.Record(suffix, Type.Array(Type.String({ pattern: codePointRange })))),
-      /** Premium names (RFC 8748): accepted up to an amount. Default: refused. */
+      /** Premium prices (RFC 8748): paid up to an amount for what is ordered, and for what the schedule renews. Default: refused. */
       premium: Type.Optional(
-        Type.Object(
-          { amountMax: Type.Number({ exclusiveMinimum: 0 }), currency: Type.String({ pattern: "^[A-Z]{3}$" }) },
-          nothingElse,
-        ),
+        Type.Object({ amountMax: price, renewalAmountMax: Type.Optional(price), currency }, nothingElse),
       ),
-      /** What a year of an ordinary name costs: a name that costs more is premium. Default: what a random label costs. */
+      /** Which creates have to name their price (RFC 8748 §5.2.1): those of premium names, or all. */
+      createFee: Type.Optional(Type.Enum(["premium", "always"])),
+      /** What an ordinary name costs, in a year or for its restore: more is premium. Default of each: what a random label costs. */
       prices: Type.Optional(
         Type.Object(
-          {
-            create: Type.Number({ exclusiveMinimum: 0 }),
-            currency: Type.String({ pattern: "^[A-Z]{3}$" }),
-          },
+          { create: Type.Optional(price), renew: Type.Optional(price), restore: Type.Optional(price), currency },
           nothingElse,
         ),
       ),
@@ -192,6 +197,10 @@ const registryFile = Type.Array(
       renewalIntervalMs: Type.Optional(milliseconds),
       /** How long a registration takes, for `check-after`, until enough of them were measured. */
       expectedSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: expectedSecondsMax })),
+      /** Messages of the registry that have no form of their own: the first rule that fits decides. */
+      messages: Type.Optional(messageRules),
+      /** A balance at or below this amount raises an alarm. Default: the registry's own threshold. */
+      balanceAlarmAt: Type.Optional(Type.Number()),
       /** Result codes with which this registry deviates from the RFCs: code → the event for an order. */
       resultCodes: Type.Optional(codeMeanings(createMeanings)),
       /** The same for a renewal. */
@@ -222,10 +231,8 @@ const nameServersAtCreateDefault = { min: 0, max: 13 };
 
 export const expectedSecondsDefault = 10;
 
-type Plain = Omit<
-  RegistryEntry,
-  "password" | "caFile" | "certFile" | "keyFile" | "graceDays" | "timeouts" | "circuit" | "premium" | "prices"
->;
+type Completed = "graceDays" | "timeouts" | "circuit" | "premium" | "prices" | "balanceAlarmAt";
+type Plain = Omit<RegistryEntry, "password" | "caFile" | "certFile" | "keyFile" | Completed>;
 
 export interface RegistryProfile extends Required<Plain> {
   password: Secret;
@@ -236,9 +243,11 @@ export interface RegistryProfile extends Required<Plain> {
   timeouts: EppTimeouts;
   circuit: CircuitSettings;
   /** Absent: premium names are refused. */
-  premium: { amountMax: number; currency: string } | undefined;
+  premium: { amountMax: number; renewalAmountMax?: number | undefined; currency: string } | undefined;
   /** Absent: the registry is asked. */
-  prices: YearPrices | undefined;
+  prices: ProfilePrices | undefined;
+  /** Absent: the registry's own threshold. */
+  balanceAlarmAt?: number | undefined;
   /** How long after a lost answer an `<info>` proves nothing: 2 × the transform timeout. */
   settleMs: number;
 }
@@ -279,7 +288,7 @@ function findMistake(entries: readonly RegistryEntry[]): string | undefined {
     if ((certFile === undefined) !== (keyFile === undefined)) return `${name}: certFile and keyFile need each other`;
     if ((sessionsMin ?? 0) > (sessionsMax ?? sessionsMaxDefault))
       return `${name}: sessionsMin is more than sessionsMax`;
-    const fault = registrationFault(entry);
+    const fault = registrationFault(entry) ?? fixedExtensionsFault(entry.extensions) ?? findRulesFault(entry.messages);
     if (fault !== undefined) return `${name}: ${fault}`;
     // A check can ask for one currency only (RFC 8748 §3.2).
     if (premium && prices && premium.currency !== prices.currency)
@@ -348,6 +357,7 @@ export function completeProfile(entry: RegistryEntry, read: (path: string) => st
     contactLetters: "any",
     registrantChange: "update",
     authInfo: "ours",
+    extensions: {},
     withoutServices: [],
     periodYears: periodYearsDefault,
     renewalYears: 1,
@@ -363,6 +373,7 @@ export function completeProfile(entry: RegistryEntry, read: (path: string) => st
     renewalLeadDays: entry.renew === "none" ? 0 : 30,
     renewalAlarmDays: entry.renew === "none" ? [0] : [30, 7, 1],
     idn: {},
+    createFee: "premium",
     takeoverSettleMs: 120_000,
     pollIntervalMs: 30_000,
     reconcileIntervalMs: 15 * 60_000,
@@ -370,6 +381,7 @@ export function completeProfile(entry: RegistryEntry, read: (path: string) => st
     backoffMaxMs: 10 * 60_000,
     renewalIntervalMs: 60_000,
     expectedSeconds: expectedSecondsDefault,
+    messages: [],
     resultCodes: {},
     renewalResultCodes: {},
     ...rest,

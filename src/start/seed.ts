@@ -9,8 +9,9 @@ import type { Log } from "#lib/log.ts";
 import { systemRandom } from "#lib/random.ts";
 import { createSealer, parseNamedKey, UnreadableSecret } from "#lib/sealed-secret.ts";
 import { changeRateLimit, createReseller, findReseller, type OperatorContext } from "#resellers/create.ts";
-import { createKey, findKey, type KeyWithSecret } from "#resellers/keys.ts";
+import { changeKeyScopes, createKey, findKey, type KeyWithSecret } from "#resellers/keys.ts";
 import { setProfile } from "#resellers/profile.ts";
+import { scopes } from "#use-case/use-case.ts";
 
 const sandboxReseller = "sandbox";
 const sandboxLabel = "sandbox";
@@ -66,7 +67,7 @@ export async function saveNode(context: SandboxContext, node: NodePlace, isReady
 /** Nothing is charged in the sandbox. */
 const paidOrdersDayMax = 1_000_000_000;
 
-/** Creates what is missing and leaves the rest unchanged. @throws Error when the master key is not the database's */
+/** Creates what is missing, gives the key all scopes, and leaves the rest unchanged. @throws Error when the master key is not the database's */
 export async function seedSandbox(context: SandboxContext, rateLimit: number | undefined): Promise<Seeded> {
   try {
     let resellerId = await findReseller(context, sandboxReseller);
@@ -83,7 +84,11 @@ export async function seedSandbox(context: SandboxContext, rateLimit: number | u
     }
     if (!(await hasPacks(context))) for (const pack of packs) await createPack(context, pack);
     const known = await findKey(context, resellerId, sandboxLabel);
-    if (known) return { key: known, isNew: false };
+    if (known) {
+      // A folder of an earlier release: its key lacks the scopes that were added since.
+      await changeKeyScopes(context, known.id, { add: scopes, remove: [] });
+      return { key: known, isNew: false };
+    }
     return { key: await createKey(context, resellerId, { label: sandboxLabel, scopes: "all" }), isNew: true };
   } catch (error) {
     if (!(error instanceof UnreadableSecret)) throw error;

@@ -50,6 +50,15 @@ test("a premium name that can be registered has its price", async () => {
   assert.equal(premium?.premium?.currency, "EUR");
 });
 
+test("a name whose renewals or restore alone have a price of their own is registered at the usual price", async () => {
+  for (const name of ["renew-premium-a.example", "restore-premium-a.example"]) {
+    assert.deepEqual((await ask([name])).body, [{ domain_name: name, availability: "available" }]);
+    const body = { domain_name: name, dry_run: true };
+    const reply = await gateway.send(reseller, "POST", "/domains/registrations", { body });
+    assert.equal((reply.body as { price?: object }).price, undefined, reply.text);
+  }
+});
+
 test("a name that is asked twice has two answers, and the registry is asked once", async () => {
   const answers = (await ask(["twice.example", "once.example", "TWICE.example."])).body as Named[];
   assert.deepEqual(

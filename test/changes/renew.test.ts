@@ -280,3 +280,18 @@ test("without credit a renewal by hand waits for an operator, other renewals and
   assert.deepEqual(await runSql(gateway.databaseUrl, alarms), [], "the alarm is resolved");
   await assertRenewed(stage, broke, before, 1);
 });
+
+test("a renewal gives its years as the registry takes them, and none where it has one period", async (t) => {
+  for (const [period, years, end, inFrame] of [
+    ["months", 2, "Finished", /period unit="m">24</],
+    ["none", 1, "Finished", /^(?!.*period)/],
+    ["none", 2, "FailedValidation", /^$/],
+  ] as const) {
+    const stage = await startStage(t, { sandbox: { period }, registry: { period } });
+    await own(stage, name);
+    const expiration_date = await expirationOf(stage, name);
+    const ended = await change(stage, "POST", renewals(name), { years, expiration_date });
+    assert.equal(ended.status, end, `${years} years, ${period}`);
+    assert.match(received(stage, name, "domain:renew")[0]?.xml ?? "", inFrame);
+  }
+});

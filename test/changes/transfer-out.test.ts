@@ -5,7 +5,8 @@ import { RawClient } from "../../sandbox/registry/test/raw-client.ts";
 import { assertError } from "../harness/assert-reply.ts";
 import type { GatewayOptions } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
-import { change, order, type Stage, startStage } from "./stage.ts";
+import { until } from "../orders/judge.ts";
+import { change, domain, order, type Stage, startStage } from "./stage.ts";
 
 const name = "asked-for.example";
 const target = `/domains/${name}/transfer-out`;
@@ -82,8 +83,11 @@ test("an approval that arrives between two looks ends the order only when the na
 
 test("a transfer that its holder rejects ends, and the name stays", async (t) => {
   const { stage } = await startAsked(t);
+  await until("the request is shown", async () => (await domain(stage, name)).transfer !== undefined);
   assert.equal((await change(stage, "POST", target, reject)).status, "Finished");
   assert.equal(transferStatus(stage), "clientRejected");
+  const { transfer, statuses } = await domain(stage, name);
+  assert.deepEqual([transfer, statuses], [undefined, ["inactive"]], "the name shows no request any more");
   assert.equal(held(stage)?.clID, "deedhouse");
   const again = await change(stage, "POST", target, approve);
   assert.equal(again.status, "Errors", "it is over");

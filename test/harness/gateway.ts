@@ -183,6 +183,7 @@ export async function startTestGateway(scope: Scope, options: GatewayOptions = {
     checkBudgetMs: 10_000,
     checkFreshMs: 5_000,
     authCodeHours: 336,
+    contactMonths: 15,
     siteDomain: "localhost",
     bareIdentifiers: true,
     // An unused port: a test that needs DNS starts its own name server.

@@ -63,9 +63,15 @@ test("a move whose node is down for ten minutes raises an alarm until it makes p
     assert.ok(alarm.startsWith(`still ${state} since ${since}: `), alarm);
     await stage.agentReturns();
   };
+  /** Until the last request from the silence has ended, the node counts as hung, and a step may fail once more. */
+  const goesOnTo = (state: string) =>
+    eventually(`${state} without an alarm`, async () => {
+      const [now, note] = await advance();
+      return now === state && note === undefined;
+    });
 
   await awayForLong("Copying");
-  assert.deepEqual(await advance(), ["Freezing", undefined]);
+  await goesOnTo("Freezing");
   await stage.advance(id);
   assert.deepEqual(await advance(), ["Finishing", undefined]);
   assert.deepEqual(await advance(), ["Leaving", undefined]);
@@ -73,10 +79,10 @@ test("a move whose node is down for ten minutes raises an alarm until it makes p
   assert.deepEqual(await advance(), ["Leaving", undefined], "the grace time is no trouble");
 
   await awayForLong("Leaving");
-  assert.deepEqual(await advance(), ["Leaving", undefined]);
+  await goesOnTo("Leaving");
   clock.advance(120 * minuteMs);
   await awayForLong("Leaving");
-  assert.deepEqual(await advance(), ["Moved", undefined]);
+  await goesOnTo("Moved");
 });
 
 test("a stuck move that is cancelled keeps only the alarm of moves that were given up", async () => {

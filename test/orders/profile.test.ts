@@ -75,6 +75,49 @@ for (const premiumClass of ["none", "standard"] as const) {
   });
 }
 
+test("a registry that demands the fee of every create gets the price of the ordered years", async (t) => {
+  const options = { sandbox: { feeDemanded: true } };
+  const gateway = await startTestGateway(t, { ...options, registry: { createFee: "always" } });
+  const reseller = await gateway.addReseller();
+  assert.match(await createFrame(gateway, reseller, "one-year.example"), /fee:create.*currency>EUR<.*fee>10\.00</);
+  const body = { domain_name: "three-years.example", years: 3 };
+  const { headers } = await gateway.send(reseller, "POST", "/domains/registrations", { body });
+  assert.equal((await gateway.settled(reseller, headers.location ?? "")).status, "Finished");
+  assert.match(creates(gateway, "three-years.example")[0]?.xml ?? "", /fee>30\.00</);
+  // Without its fee the create is refused.
+  const other = await startTestGateway(t, options);
+  const otherReseller = await other.addReseller();
+  await assertEnds(other, otherReseller, await place(other, otherReseller, "no-fee.example"), "FailedValidation");
+});
+
+test("a create whose price cannot be asked is sent later, and one at a price that nobody agreed to never", async (t) => {
+  const prices = { create: 10, currency: "EUR" };
+  const gateway = await startTestGateway(t, {
+    sandbox: { premiumClass: "none" },
+    registry: { createFee: "always", prices },
+  });
+  const reseller = await gateway.addReseller();
+  // The first check of a name is the one of the request.
+  const holdCheck = (name: string) =>
+    gateway.registry.hold({ command: "domain:check", name, at: "before-answer", times: 1 });
+  const request = holdCheck("untold.example");
+  const untold = place(gateway, reseller, "untold.example");
+  await request.reached(1);
+  gateway.registry.setFaults({ commands: [{ command: "domain:check", as: "refuse", code: 2306, times: 1 }] });
+  request.release();
+  await assertEnds(gateway, reseller, await untold, "Finished");
+  const first = holdCheck("dearer.example");
+  const dearer = place(gateway, reseller, "dearer.example");
+  await first.reached(1);
+  const second = holdCheck("dearer.example");
+  first.release();
+  await second.reached(1);
+  prices.create = 9;
+  second.release();
+  await assertEnds(gateway, reseller, await dearer, "FailedValidation");
+  assert.deepEqual(creates(gateway, "dearer.example"), []);
+});
+
 test("what an ordinary name costs is asked once a day and suffix, with a label that nobody wants", async (t) => {
   const clock = createSteeredClock();
   const gateway = await startTestGateway(t, { clock, sandbox: { premiumClass: "none" } });

@@ -42,6 +42,7 @@ async function startRun(t: TestContext, namesCount: number) {
     profile,
     pool,
     contacts: new Map(),
+    leavingContacts: new Set(),
     names: new Map(),
     lookLane: createLookLane({ clock }, profile),
     createsDone: 0,

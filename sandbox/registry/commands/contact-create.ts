@@ -4,9 +4,10 @@ import { Refusal } from "../result-codes.ts";
 import { childToken, tag } from "../xml.ts";
 import { emailOf, findDisclosure, findPhone, postalInfosOf } from "./contact-data.ts";
 import { findAuthInfo, nextRoid } from "./domain-data.ts";
+import { contactTypeOf } from "./eurid.ts";
 
 /** RFC 5733 §3.2.1. With `contactIds: "server"` the id in the command is ignored, as several registries do. */
-export const createContact: CommandHandler = ({ registry, registrar, element }) => {
+export const createContact: CommandHandler = ({ registry, registrar, element, extensions }) => {
   const isOurChoice = registry.settings.contactIds === "server";
   const id = isOurChoice ? `SBX${registry.store.nextNumber()}` : childToken(element, "id");
   const contact = {
@@ -16,6 +17,7 @@ export const createContact: CommandHandler = ({ registry, registrar, element }) 
     email: emailOf(element),
     authInfo: findAuthInfo(element) ?? "",
     disclose: findDisclosure(element),
+    type: contactTypeOf(registry, extensions),
   };
   if (registry.store.contacts.find(id)) throw new Refusal(2302, "a contact with this id exists");
   const crDate = registry.now().toISOString();

@@ -8,6 +8,7 @@ import { type Domain, decisions } from "../objects.ts";
 import type { CommandContext, CommandHandler } from "../registry.ts";
 import { Refusal } from "../result-codes.ts";
 import { childToken, findChild, type Markup, tag, tokenOf } from "../xml.ts";
+import { requireOpenPhase, requireToken } from "./allocation.ts";
 import { delegationOf } from "./delegation.ts";
 import { createDnsSecurity } from "./dns-security.ts";
 import {
@@ -28,6 +29,8 @@ import { scheduledAction } from "./scheduled-action.ts";
 export const createDomain: CommandHandler = (context) => {
   const { registry, effect } = context;
   const domain = newDomain(context);
+  requireToken(context, domain.name);
+  requireOpenPhase(context, domain.name);
   const fee = feeFor(context, domain.name);
   if (effect.raced && !findDomain(registry, domain.name)) registerForOther(registry, domain.name);
   if (findDomain(registry, domain.name)) throw new Refusal(2302, "the name is in use");

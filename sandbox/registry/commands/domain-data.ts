@@ -6,6 +6,7 @@ import type { Registry } from "../registry.ts";
 import { Refusal } from "../result-codes.ts";
 import { otherRegistrarId, registrationYearsMax, type Settings } from "../settings.ts";
 import { childrenOf, childToken, findChild, findChildText, tokenOf, type XmlElement } from "../xml.ts";
+import { requireContactType } from "./eurid.ts";
 
 export const monthsPerYear = 12;
 
@@ -124,8 +125,9 @@ export function requireContact(registry: Registry, id: string): string {
   return id;
 }
 
-/** Refuses with 2306 a name whose contact has another role, here or at another name, if a contact has only one. */
+/** Refuses with 2306 a name whose contact has another role, by its type or at another name, if a contact has only one. */
 export function requireOneRole(registry: Registry, domain: Domain): void {
+  for (const { role, id } of rolesOf(domain)) requireContactType(registry, id, role);
   if (!registry.settings.contactPerRole) return;
   const roles = new Map<string, string>();
   const others = registry.store.domains.values().filter(({ name }) => name !== domain.name);

@@ -1,30 +1,34 @@
 import { requireDomainName } from "../domain-name.ts";
 import { rgpStatusesOf } from "../graces.ts";
 import { hostsBelow } from "../hosts-below.ts";
-import { domainUri, rgpUri, secDnsUri } from "../namespaces.ts";
+import { domainExtUri, domainUri, rgpUri, secDnsUri } from "../namespaces.ts";
 import { type Delegation, type Domain, type Host, statusesOf } from "../objects.ts";
 import type { CommandHandler } from "../registry.ts";
 import { Refusal } from "../result-codes.ts";
 import { type Content, childToken, findChild, type Markup, optionalTag, tag } from "../xml.ts";
 import { dnsSecurityTag } from "./dns-security.ts";
 import { findAuthInfo, findDomain, requireRightAuthInfo } from "./domain-data.ts";
+import { authInfoTag, domainExtTag, issueAuthInfo, withoutDeletion } from "./eurid.ts";
 
 /** RFC 5731 §3.1.2, with the rgpStatus of RFC 3915 and the records of RFC 5910 if the login requested them. Every registrar sees a name; only the sponsor, or a client that presents it, sees the authInfo. */
-export const infoDomain: CommandHandler = ({ registry, session, registrar, element }) => {
-  const domain = findDomain(registry, requireDomainName(childToken(element, "name")));
-  if (!domain) throw new Refusal(2303, "there is no such name");
+export const infoDomain: CommandHandler = (context) => {
+  const { registry, session, registrar, element } = context;
+  const found = findDomain(registry, requireDomainName(childToken(element, "name")));
+  if (!found) throw new Refusal(2303, "there is no such name");
+  const domain = issueAuthInfo(context, found);
   const presented = findAuthInfo(element);
   requireRightAuthInfo(presented, domain);
   const { authInfo, infoShowsAuthInfo } = registry.settings;
-  const isShown = infoShowsAuthInfo && authInfo === "registrar";
+  const isShown = (infoShowsAuthInfo && authInfo === "registrar") || domain.authInfoUntil !== undefined;
   const isPrivileged = isShown && (domain.clID === registrar || presented !== undefined);
+  const showsQuarantine = session.services.has(domainExtUri);
   const hosts = findChild(element, "name")?.attributes.hosts ?? "all";
   const below = hosts === "all" || hosts === "sub" ? hostsBelow(registry.store, domain.name) : [];
   const rgpStatuses = session.services.has(rgpUri) ? rgpStatusesOf(domain, registry.now()) : [];
   const security = session.services.has(secDnsUri) ? domain.security : undefined;
   return {
     code: 1000,
-    resData: infData(domain, {
+    resData: infData(showsQuarantine ? withoutDeletion(domain) : domain, {
       isPrivileged,
       withServers: hosts === "all" || hosts === "del",
       withExDate: registry.settings.infoShowsExDate,
@@ -33,6 +37,8 @@ export const infoDomain: CommandHandler = ({ registry, session, registrar, eleme
     extension: [
       ...(rgpStatuses.length > 0 ? [rgpTag(rgpStatuses)] : []),
       ...(security ? [dnsSecurityTag(security)] : []),
+      ...(showsQuarantine ? [domainExtTag(domain)] : []),
+      ...authInfoTag(domain),
     ],
   };
 };

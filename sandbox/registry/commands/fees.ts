@@ -10,8 +10,10 @@ const monthsPerYear = 12;
 /** Commands with a price per year; a restore has a fixed price, delete and update are free. */
 const yearlyCommands = new Set(["create", "renew", "transfer"]);
 
-function isPremium(name: string, settings: Settings): boolean {
-  return effectOf(name, settings).isPremium === true;
+/** Whether the label of the name gives this command a price of its own. */
+function isPremium(name: string, command: string, settings: Settings): boolean {
+  const { isPremium: isLabelled, verb = "create" } = effectOf(name, settings);
+  return isLabelled === true && (verb === "create" ? yearlyCommands.has(command) : verb === command);
 }
 
 /** Whether the command uses the fee extension. */
@@ -20,9 +22,11 @@ export function findFee(extensions: readonly XmlElement[]): XmlElement | undefin
 }
 
 function feeOf(settings: Settings, name: string, command: string, years: number): number {
-  if (command === "restore") return settings.restoreAmount;
+  const { premiumAmount, restoreAmount, standardAmount } = settings;
+  const isOwn = isPremium(name, command, settings);
+  if (command === "restore") return isOwn ? premiumAmount : restoreAmount;
   if (!yearlyCommands.has(command)) return 0;
-  return years * (isPremium(name, settings) ? settings.premiumAmount : settings.standardAmount);
+  return years * (isOwn ? premiumAmount : standardAmount);
 }
 
 function amount(value: number): string {
@@ -31,24 +35,30 @@ function amount(value: number): string {
 
 /**
  * The fee of a transform that the client agrees to, for the response. Refuses with 2004 too small a sum or another currency
- * (RFC 8748 §4). Undefined if the command has no fee, which the caller must judge.
+ * (RFC 8748 §4). Undefined if the command has no fee, which the caller must judge. With `feeDemanded` a command that costs
+ * something needs its fee (2003), and exactly this one (2004).
  */
 export function agreedFee(
-  { registry: { settings }, extensions }: Pick<CommandContext, "registry" | "extensions">,
+  { registry: { settings }, session, extensions }: Pick<CommandContext, "registry" | "session" | "extensions">,
   name: string,
   command: "create" | "renew" | "transfer" | "restore" | "update",
   months: number,
 ): Markup[] | undefined {
   const offered = findFee(extensions);
-  if (!offered) return undefined;
+  const fee = feeOf(settings, name, command, months / monthsPerYear);
+  const isDemanded = settings.feeDemanded && fee > 0 && session.services.has(feeUri);
+  if (!offered) {
+    if (isDemanded) throw new Refusal(2003, "the command needs its fee");
+    return undefined;
+  }
   const currency = findChild(offered, "currency");
   if (currency && tokenOf(currency) !== settings.feeCurrency) {
     throw new Refusal(2004, `fees are in ${settings.feeCurrency}`);
   }
   const parts = [...childrenOf(offered, "fee"), ...childrenOf(offered, "credit")];
   const sum = parts.reduce((total, part) => total + Number(tokenOf(part)), 0);
-  const fee = feeOf(settings, name, command, months / monthsPerYear);
-  if (sum < fee) throw new Refusal(2004, `the fee is ${amount(fee)} ${settings.feeCurrency}`);
+  if (sum < fee || (isDemanded && sum > fee))
+    throw new Refusal(2004, `the fee is ${amount(fee)} ${settings.feeCurrency}`);
   const dataNames = { create: "creData", renew: "renData", transfer: "trnData", restore: "updData", update: "updData" };
   return [
     tag(
@@ -84,7 +94,10 @@ function unknownFees(name: string, reason: string): Markup {
 
 function feesOf(settings: Settings, name: string, commands: XmlElement[]): Markup {
   const { premiumClass } = settings;
-  const isSaidToBePremium = premiumClass === "premium" && isPremium(name.toLowerCase(), settings);
+  const commandNames = commands.map(({ attributes }) => attributes.name ?? "");
+  const isSaidToBePremium =
+    premiumClass === "premium" &&
+    ["create", ...commandNames].some((command) => isPremium(name.toLowerCase(), command, settings));
   const isStandard = premiumClass !== "none" && !isSaidToBePremium;
   const lines = commands.map((asked) => commandFee(settings, name.toLowerCase(), isStandard, asked));
   return tag(

@@ -64,8 +64,8 @@ export interface Kind<Row extends ChangeRow, O extends Outcome, Data = unknown> 
   answered(sessions: RegistrySessions, row: Row, answer: Answer<O, Data>): O | Promise<O>;
   /** There was no session. */
   unreachable(reason: string): O;
-  /** Our command breaks the schema. */
-  invalid(attempt: AttemptResult, reason: string): O;
+  /** Our command breaks the schema, or needs an extension that the registry does not offer. */
+  invalid(attempt: AttemptResult, reason: string, isNotOffered?: true): O;
   /** What `<info>` proves about it. */
   proof(sessions: RegistrySessions, row: Row, name: NameInfo): Proof<O> | Promise<Proof<O>>;
   /** Whether the answer itself is lost, not only its effect in doubt. */
@@ -145,10 +145,8 @@ async function outcomeOfSend<Row extends ChangeRow, O extends Outcome, Data>(
       return { ...kind.unreachable(sent.reason), attempt: sent.attempt };
     case "not-sent":
       return { event: "not-executed", attempt: sent.attempt, countsAsFailure: true } as O;
-    case "invalid": {
-      const outcome = kind.invalid(sent.attempt, sent.reason);
-      return sent.isNotOffered ? { ...outcome, reason: sent.reason } : outcome;
-    }
+    case "invalid":
+      return kind.invalid(sent.attempt, sent.reason, sent.isNotOffered);
   }
 }
 

@@ -46,11 +46,12 @@ export type EnsuredContact =
   /** Try again. */
   | { is: "not-made"; reason: string; isLost?: true; nextStepAt?: Date };
 
+// Waits while it is decided whether the object is deleted (delete-unused.ts).
 const knownContact = statement(
   "registry-contact",
-  `SELECT contact_id FROM registry_contacts WHERE registry_id = $registry_id
-     AND reseller_id = $reseller_id AND data_digest = ANY ($digests::text[]) LIMIT 1`,
-  { contact_id: "text" },
+  `SELECT contact_id, delete_cl_trid IS NOT NULL AS is_leaving FROM registry_contacts WHERE registry_id = $registry_id
+     AND reseller_id = $reseller_id AND data_digest = ANY ($digests::text[]) LIMIT 1 FOR KEY SHARE`,
+  { contact_id: "text", is_leaving: "bool" },
 );
 
 const insertContact = statement(
@@ -98,11 +99,21 @@ function keyOf({ context, profile }: RegistrySessions, wanted: OwnedContact) {
   return { key, digest, digests, requestedId: requestedIdOf(digest) };
 }
 
-/** The id under which the registry holds the data. */
-export async function findContact(sessions: RegistrySessions, wanted: OwnedContact): Promise<string | undefined> {
+/** What is known of the object that has the data. */
+export type FoundContact =
+  /** @param id under which the registry holds it */
+  | { is: "held"; id: string }
+  | { is: "absent" }
+  /** It is being deleted, because nothing used it: an order for it waits for the end. */
+  | { is: "leaving" };
+
+/** To be asked before each command that names the contact. The order must have been accepted before: a delete waits for it then. */
+export async function findContact(sessions: RegistrySessions, wanted: OwnedContact): Promise<FoundContact> {
   const { key, digests } = keyOf(sessions, wanted);
   const [found] = await sessions.context.database.query(knownContact, { ...key, digests });
-  return found?.contact_id;
+  if (!found) return { is: "absent" };
+  const { contact_id: id, is_leaving } = found;
+  return is_leaving || sessions.leavingContacts.has(id) ? { is: "leaving" } : { is: "held", id };
 }
 
 /**
@@ -160,8 +171,9 @@ export async function ensureContact<Row extends ChangeRow, O extends Outcome>(
   wanted: OwnedContact,
 ): Promise<EnsuredContact> {
   const find = async (): Promise<EnsuredContact> => {
-    const id = await findContact(sessions, wanted);
-    return id === undefined ? makeContact(sessions, order, wanted) : { is: "held", id };
+    const found = await findContact(sessions, wanted);
+    if (found.is === "leaving") return notMade("the contact was not used for a week, and is being deleted");
+    return found.is === "absent" ? makeContact(sessions, order, wanted) : found;
   };
   if (sessions.profile.contactIds === "client") return find();
   // Two creates at the same time would make two objects.

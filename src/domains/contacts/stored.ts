@@ -21,11 +21,13 @@ export type ContactRefs = Partial<Record<ContactRole, string>>;
 /** The context under which a contact is sealed: it opens in no other row. */
 const contactRow = (resellerId: number, digest: string) => `contacts.data/${resellerId}/${digest}`;
 
+// A row that is there is locked, so that it is not erased before the order that refers to it is committed.
 const insertContacts = statement(
   "contacts-insert",
   `INSERT INTO contacts (reseller_id, digest, data_sealed, created_at)
    SELECT $reseller_id, digest, data_sealed, $now
-   FROM unnest($digests::text[], $data::bytea[]) AS given(digest, data_sealed) ON CONFLICT DO NOTHING`,
+   FROM unnest($digests::text[], $data::bytea[]) AS given(digest, data_sealed) ORDER BY digest
+   ON CONFLICT (reseller_id, digest) DO UPDATE SET unused_since = NULL WHERE contacts.unused_since IS NOT NULL`,
   {},
 );
 

@@ -61,9 +61,9 @@ export const contactsKind: OrderKind = {
     for (const digest of new Set(Object.values(refs))) {
       const wanted = await findStored(sessions.context, order.reseller_id, digest);
       if (!wanted) return { is: "refused", as: "failed", reason: "the contact was erased" };
-      const id = await findContact(sessions, wanted);
-      if (id === undefined) return planContact(sessions, order, wanted);
-      ids.set(digest, id);
+      const found = await findContact(sessions, wanted);
+      if (found.is !== "held") return planContact(sessions, order, wanted);
+      ids.set(digest, found.id);
     }
     const { registrant, ...others } = refs;
     const contacts = otherRoles.flatMap((type) => {

@@ -8,16 +8,22 @@ import { type Ask, askInfo, askInfoOn, askOn, askOnce, later, type NameInfo } fr
 import type { ChangeEnd, ChangeKindName, ChangeOrder, ChangeOutcome } from "#domains/managing/change-orders.ts";
 import type { ChangeEvent } from "#domains/managing/states.ts";
 import { shownOf } from "#domains/portfolio/shown.ts";
+import { type AgreedPrice, agreePrice } from "#domains/registry/agree-price.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
+import type { Money } from "#registry/epp/commands/domain/fee.ts";
 import type { DomainInfo } from "#registry/epp/commands/domain/info.ts";
+import type { PaidCommand } from "#registry/premium.ts";
 
 /** What is left to do. */
 export type Plan =
   /** The registry shows what was ordered. */
   | { is: "done"; end?: ChangeEnd }
-  /** @param found what later steps need to know; written before the command is sent */
-  | { is: "send"; command: EppCommand<unknown>; found?: object }
+  /**
+   * @param found what later steps need to know; written before the command is sent
+   * @param priced a command that costs money, and how it is sent with the price that is agreed to
+   */
+  | { is: "send"; command: EppCommand<unknown>; found?: object; priced?: Priced }
   /**
    * Something else comes first, and sends at most one command of its own. Its success is the event `prepared`.
    * @param giveUp after a lost answer, once the command was certainly not executed or its effect cannot be found
@@ -27,6 +33,16 @@ export type Plan =
   | { is: "refused"; as: "rejected" | "failed"; reason: string }
   /** The registry did not show enough: ask again. @param operatorNote only a person can find out more */
   | { is: "unknown"; reason: string; operatorNote?: string };
+
+interface Priced {
+  asked: PaidCommand;
+  withFee(fee: Money): EppCommand<unknown>;
+}
+
+/** What an order's `found` has of the price that its last command agreed to. */
+export interface FoundFee {
+  fee?: Money | undefined;
+}
 
 export interface OrderKind {
   name: ChangeKindName;
@@ -103,8 +119,12 @@ export function commandsOf(kind: OrderKind): Kind<ChangeOrder, ChangeOutcome> {
       const plan = await lookAndPlan(sessions, order, kind, await askInfo(sessions, order.domain_name, "change"));
       if (plan.is === "prepare") return { instead: await plan.prepare() };
       if (plan.is !== "send") return { instead: outcomeOf(order, plan) };
-      order.found = { ...(order.found as object), ...plan.found };
-      return { command: plan.command };
+      const { command, found, priced } = plan;
+      // After the look, so that nothing is asked about a command that is not sent, and no price decides about one that was.
+      const price = priced && (await agreePrice(sessions, order.domain_name, priced.asked, "order"));
+      if (price && price.is !== "agreed") return { instead: notAgreed(order, price) };
+      order.found = { ...(order.found as object), ...found, fee: price?.fee } satisfies FoundFee;
+      return { command: priced && price?.fee ? priced.withFee(price.fee) : command };
     },
 
     async checkBeforeRepeat(session, sessions, order) {
@@ -121,12 +141,12 @@ export function commandsOf(kind: OrderKind): Kind<ChangeOrder, ChangeOutcome> {
       return readAnswer(sessions, order, answer);
     },
     unreachable: (reason) => ({ event: "not-executed", countsAsFailure: true, reason }),
-    invalid: (attempt, reason) => ({
-      event: "rejected",
-      attempt,
-      operatorNote: `the command could not be sent: ${reason}`,
-      reason: "the registry's rules do not allow these values",
-    }),
+    invalid(attempt, reason, isNotOffered) {
+      // The registry's profile promises more than the registry offers.
+      if (isNotOffered) return { event: "failed", attempt, operatorNote: reason, reason };
+      const operatorNote = `the command could not be sent: ${reason}`;
+      return { event: "rejected", attempt, operatorNote, reason: "the registry's rules do not allow these values" };
+    },
     proof: (sessions, order, name) => proofOf(sessions, order, kind, name),
     isLost: (order) => order.verify_cause === "lost",
     seenOnce: "seen-once",
@@ -143,6 +163,12 @@ async function lookAndPlan(
 ): Promise<Plan> {
   order.shown = name.is === "held-by-us" ? shownOf(name.info) : undefined;
   return kind.plan(sessions, order, name, ask);
+}
+
+function notAgreed(order: ChangeOrder, price: Exclude<AgreedPrice, { is: "agreed" }>): ChangeOutcome {
+  const { reason } = price;
+  if (price.is === "refused") return { event: "rejected", reason, shown: order.shown };
+  return lookLost(order, reason, price.needsOperator ? reason : undefined);
 }
 
 function outcomeOf(order: ChangeOrder, plan: Exclude<Plan, { is: "send" | "prepare" }>): ChangeOutcome {

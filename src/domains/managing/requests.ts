@@ -4,6 +4,7 @@ import { describeNextStep } from "#domains/changes/next-step.ts";
 import { attemptColumns, unansweredAttempts } from "#domains/changes/proof.ts";
 import { requestOf } from "#domains/changes/request.ts";
 import { type ChangeOrder, type ChangeOutcome, changeTable, findChange } from "#domains/managing/change-orders.ts";
+import type { FoundFee } from "#domains/managing/order-kind.ts";
 import { type ChangeState, changePhases, changeState, changeStates } from "#domains/managing/states.ts";
 import type { OrderContext } from "#domains/orders/orders.ts";
 import { isFinal, orderStatuses } from "#domains/orders/states.ts";
@@ -116,6 +117,7 @@ export async function reportChange(context: OrderContext, code: string) {
   const order = await getChange(context, code);
   const values = { change_id: order.id };
   const [more] = await database.query(details, values);
+  const { fee } = order.found as FoundFee;
   return {
     order_code: order.change_code,
     kind: order.kind,
@@ -127,6 +129,7 @@ export async function reportChange(context: OrderContext, code: string) {
     phase: order.phase,
     verify_cause: order.verify_cause,
     reason: order.reason,
+    fee: fee ? `${fee.amount} ${fee.currency}` : null,
     created_at: order.created_at,
     updated_at: more?.updated_at,
     needs_operator_since: more?.needs_operator_since,

@@ -7,7 +7,7 @@ import { askInfo, type NameInfo } from "#domains/changes/proof.ts";
 import type { ChangeOrder } from "#domains/managing/change-orders.ts";
 import type { OrderKind, Plan } from "#domains/managing/order-kind.ts";
 import { placeChange, placeErrors } from "#domains/managing/place.ts";
-import { judgeAbsence } from "#domains/portfolio/looks.ts";
+import { judgeAbsence, seePresence } from "#domains/portfolio/looks.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
 import { recordOf } from "#domains/registry/transfer-messages.ts";
 import { invalidField } from "#errors.ts";
@@ -77,6 +77,8 @@ async function planAnswer(sessions: RegistrySessions, order: ChangeOrder, name: 
   }
   if (transfer.status === "pending")
     return { is: "send", command: domainTransfer(answer, { name: domain_name }), found };
+  // The registry sends no message about an answer of our own: the portfolio stops showing the request now.
+  if (name.is === "held-by-us") await seePresence(sessions, domain_name, name.info);
   if (isSent && transfer.status === statusOf[answer]) {
     return answer === "approve" ? planLeave(sessions, domain_name, name, transfer) : { is: "done" };
   }

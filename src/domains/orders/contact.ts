@@ -11,7 +11,7 @@ import {
   localHandles,
   type SentHandles,
 } from "#domains/contacts/contact-object.ts";
-import { type ContactRefs, findStored, type OwnedContact } from "#domains/contacts/stored.ts";
+import { type ContactRefs, findStored, type OwnedContact, storeContacts } from "#domains/contacts/stored.ts";
 import { type Order, type OrderOutcome, orderTable } from "#domains/orders/orders.ts";
 import { eventOfCreate } from "#domains/orders/result-codes.ts";
 import { pauseCreates } from "#domains/registry/pause.ts";
@@ -32,21 +32,23 @@ const profileById = statement(
 /** How many resellers' contacts an owner caches. */
 const contactsKnownMax = 10_000;
 
-/** The id of the reseller's contact, if the registry holds it. It changes only with the profile, and we never delete contacts. */
+/** The id of the reseller's contact, if the registry holds it. It changes only with the profile, and when it is deleted. */
 export async function findKnownContact(
   sessions: RegistrySessions,
   { reseller_id: resellerId, profile_version: version }: Order,
 ): Promise<string | undefined> {
-  const { context, contacts } = sessions;
+  const { context, contacts, leavingContacts } = sessions;
   if (version === null) return undefined;
   const known = contacts.get(resellerId);
-  if (known?.version === version) return known.id;
+  if (known?.version === version && !leavingContacts.has(known.id)) return known.id;
   const read = await readProfile(context, resellerId);
-  const id = read && (await findContact(sessions, read.contact));
-  if (id === undefined) return undefined;
+  const found = read && (await findContact(sessions, read.contact));
+  if (found?.is !== "held") return undefined;
+  // Its data may have been erased while another profile was the present one.
+  await storeContacts(context, context.database, resellerId, [read!.contact.data]);
   if (contacts.size >= contactsKnownMax) contacts.clear();
-  contacts.set(resellerId, { version: read!.version, id });
-  return id;
+  contacts.set(resellerId, { version: read!.version, id: found.id });
+  return found.id;
 }
 
 /** What a create says about people: nothing at a thin registry, where contacts are ours alone. */

@@ -13,6 +13,7 @@ import { ensureHosts } from "#domains/orders/hosts.ts";
 import { authInfoOf, type Order, type OrderOutcome, type Registered } from "#domains/orders/orders.ts";
 import { eventOfCreate } from "#domains/orders/result-codes.ts";
 import { shownOf } from "#domains/portfolio/shown.ts";
+import { type AgreedPrice, agreePrice } from "#domains/registry/agree-price.ts";
 import { availabilityOf } from "#domains/registry/availability.ts";
 import { pauseCreates } from "#domains/registry/pause.ts";
 import { drainPollQueue } from "#domains/registry/poll.ts";
@@ -116,7 +117,9 @@ export const createKind: Kind<Order, OrderOutcome, DomainCreated> = {
     const hosts = order.name_servers as WantedHost[];
     const withoutHosts = await ensureHosts(sessions, order, hosts);
     if (withoutHosts) return { instead: withoutHosts };
-    const { fee_amount: amount, fee_currency: currency } = order;
+    const price = await priceOf(sessions, order);
+    if (price.is !== "agreed") return { instead: notAgreed(price) };
+    const { fee } = price;
     const command = domainCreate({
       name: order.domain_name,
       periodYears: order.period_years,
@@ -128,7 +131,7 @@ export const createKind: Kind<Order, OrderOutcome, DomainCreated> = {
       // A thin registry has no contacts.
       ...(profile.dataModel === "thick" && handles),
       authInfo: profile.authInfo === "none" ? new Secret("") : authInfoOf(context, order),
-      ...(amount !== null && currency !== null && { fee: { amount, currency } }),
+      ...(fee && { fee }),
     });
     return { command };
   },
@@ -153,6 +156,18 @@ export const createKind: Kind<Order, OrderOutcome, DomainCreated> = {
   seenOnce: "seen-once",
   unknown: ({ context }, order, reason) => stillUnknown(context, order, reason),
 };
+
+/** A premium price was agreed to with the order. The registry is asked for an ordinary one only where it demands it. */
+async function priceOf(sessions: RegistrySessions, order: Order): Promise<AgreedPrice> {
+  const { fee_amount: amount, fee_currency: currency, period_years: periodYears } = order;
+  if (amount !== null && currency !== null) return { is: "agreed", fee: { amount, currency } };
+  if (sessions.profile.createFee === "premium") return { is: "agreed" };
+  return agreePrice(sessions, order.domain_name, { command: "create", periodYears }, "order");
+}
+
+function notAgreed({ is, reason }: Exclude<AgreedPrice, { is: "agreed" }>): OrderOutcome {
+  return is === "refused" ? { event: "rejected", reason } : { event: "not-executed", countsAsFailure: true, reason };
+}
 
 async function readAnswer(
   sessions: RegistrySessions,

@@ -7,7 +7,7 @@ import { raiseAlarm } from "#alarms.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { ChangeConflict } from "#domains/changes/change.ts";
-import { askInfo, later, type NameInfo } from "#domains/changes/proof.ts";
+import { later, type NameInfo } from "#domains/changes/proof.ts";
 import { leave } from "#domains/portfolio/leave.ts";
 import type { Departure } from "#domains/portfolio/rows.ts";
 import { isApproved, type TransferRecord, transferOf } from "#domains/portfolio/transfer.ts";
@@ -19,8 +19,6 @@ import type { DomainInfo } from "#registry/epp/commands/domain/info.ts";
 const secondLookMs = 24 * 60 * 60_000;
 /** More names of a registry that seem gone within an hour are more likely its mistake. */
 const goneNamesPerHourMax = 20;
-/** How many names one run asks about. */
-const looksPerRunMax = 100;
 
 const lockName = statement(
   "departing-name",
@@ -62,16 +60,7 @@ const noteHere = statement(
   {},
 );
 
-const namesToLookAt = statement(
-  "domains-to-look-at",
-  `SELECT domain_name FROM domains WHERE registry_id = $registry_id AND look_at <= $now
-     AND NOT EXISTS (SELECT FROM registries
-       WHERE id = $registry_id AND maintenance_from <= $now AND maintenance_until > $now)
-   ORDER BY look_at LIMIT $rows_max`,
-  { domain_name: "text" },
-);
-
-const postponeLook = statement(
+export const postponeLook = statement(
   "domain-look-later",
   "UPDATE domains SET look_at = $look_at WHERE domain_name = $name",
   {},
@@ -147,7 +136,10 @@ async function isSeenTwice(
     await tx.query(noteAlone, { registry_id: profile.id });
     await tx.query(noteGone, { name, gone_since: now, look_at: later(sessions, secondLookMs) });
   }
-  if (before && !isSecond) return false;
+  if (before && !isSecond) {
+    await tx.query(postponeLook, { name, look_at: new Date(before.getTime() + secondLookMs) });
+    return false;
+  }
   const [crowd] = await tx.query(crowdOf, { registry_id: profile.id, gone_since: goneSince });
   if (!crowd) throw new Error("the count of names that seem gone returned no row");
   const isCrowd = crowd.names > goneNamesPerHourMax && !crowd.is_confirmed;
@@ -176,20 +168,4 @@ export async function seePresence(sessions: RegistrySessions, name: string, { st
   const isAskedFor = statuses.includes("pendingTransfer");
   const values = { name, registry_id: profile.id, is_asked_for: isAskedFor, look_at: later(sessions, secondLookMs) };
   await context.database.query(noteHere, values);
-}
-
-/** Looks again at the names for which it is time. Never throws because the registry does not answer. */
-export async function lookAgain(sessions: RegistrySessions): Promise<void> {
-  const { context, profile } = sessions;
-  const due = { registry_id: profile.id, now: context.clock.now(), rows_max: looksPerRunMax };
-  for (const { domain_name: name } of await context.database.query(namesToLookAt, due)) {
-    const seen = await askInfo(sessions, name, "renewal");
-    if (seen.is === "unknown") {
-      // Behind the others, because the cause may be this name alone. If it is the registry, there is nothing more to do now.
-      await context.database.query(postponeLook, { name, look_at: later(sessions, profile.reconcileIntervalMs) });
-      return;
-    }
-    if (seen.is === "held-by-us") await seePresence(sessions, name, seen.info);
-    else await seeAbsence(sessions, name, seen);
-  }
 }

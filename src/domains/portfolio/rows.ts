@@ -67,7 +67,7 @@ export const adoptIntoPortfolio = `
   RETURNING domain_name, reseller_id`;
 
 const keptWhenEnded = `domain_name, reseller_id, order_id, renewal_id, registry_id, registration_date, expiration_date,
-    registry_ex_date, will_renew`;
+    registry_ex_date, will_renew, handles`;
 
 /**
  * SQL: two CTEs that move names to `domains_ended`.

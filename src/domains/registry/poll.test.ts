@@ -22,6 +22,7 @@ test("the registry's messages are read although every session is busy with order
     profile,
     pool,
     contacts: new Map(),
+    leavingContacts: new Set(),
     names: new Map(),
     lookLane: createLookLane(context, profile),
     createsDone: 0,

@@ -17,6 +17,8 @@ export interface RegistrySessions {
   pool: EppPool;
   /** Resellers' contacts that the registry holds, by reseller, with the version of the profile. */
   contacts: Map<number, { version: string; id: string }>;
+  /** Ids of contacts that are being deleted: no order uses them, even if it has found them before. */
+  leavingContacts: Set<string>;
   /** Names with a step in progress. */
   names: NameQueues;
   /** The share of the registry's rate for looks without haste. */

@@ -8,6 +8,7 @@ import { attentionLookMs } from "#domains/changes/change.ts";
 import { eventsByCode, type Kind, type Proof } from "#domains/changes/kind.ts";
 import { askInfo, later, type NameInfo, ofCommand } from "#domains/changes/proof.ts";
 import { type Absence, reasonOfAbsence, seeAbsence, seePresence } from "#domains/portfolio/looks.ts";
+import { type AgreedPrice, agreePrice } from "#domains/registry/agree-price.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import type { Renewal, RenewalOutcome } from "#domains/renewals/renewals.ts";
 import { nextRenewalState, type RenewalEvent } from "#domains/renewals/states.ts";
@@ -196,6 +197,13 @@ export const renewalDefaults = {
   unknown: (_sessions, renewal, reason) => lookLost(renewal, reason),
 } satisfies Partial<Kind<Renewal, RenewalOutcome>>;
 
+/** Nobody has ordered it at a premium price: an operator decides, as about a registry that refuses the question. */
+function notAgreed(price: Exclude<AgreedPrice, { is: "agreed" }>): RenewalOutcome {
+  const { reason } = price;
+  if (price.is === "refused" || price.needsOperator) return { event: "operator-needed", reason };
+  return { event: "not-executed", countsAsFailure: true, reason };
+}
+
 export const renewKind: Kind<Renewal, RenewalOutcome> = {
   ...renewalDefaults,
   command: "domain:renew",
@@ -205,7 +213,10 @@ export const renewKind: Kind<Renewal, RenewalOutcome> = {
     if (later(sessions, -lookFreshMs) > renewal.updated_at) return { instead: { event: "not-executed" } };
     const { domain_name: name, registry_ex_date: currentExDate, period_years: periodYears } = renewal;
     const { period: periodForm } = sessions.profile;
-    return { command: domainRenew({ name, currentExDate, periodYears, periodForm }) };
+    const price = await agreePrice(sessions, name, { command: "renew", periodYears }, "schedule");
+    if (price.is !== "agreed") return { instead: notAgreed(price) };
+    const { fee } = price;
+    return { command: domainRenew({ name, currentExDate, periodYears, periodForm, ...(fee && { fee }) }) };
   },
 
   meaning: (code, { profile }) => eventOfRenew(code, profile.renewalResultCodes),

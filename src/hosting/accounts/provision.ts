@@ -83,7 +83,7 @@ async function takeAnotherUid(context: Context, account: Account, note: string):
 
 /**
  * Gives up, unless a retry can succeed: after an operator's decision on a lost account that has the identifier, or on a restored
- * database, which must not remove anything from the node; or at once, when whoever had the identifier was just removed.
+ * database, which must not remove anything from the node. It is retried at once if an operator has just removed the other account.
  */
 async function handleRefusal(
   context: Context,

@@ -1,7 +1,7 @@
 import { eppNamespace } from "#registry/epp/namespaces.ts";
 import type { ResponseFrame } from "#registry/epp/response.ts";
-import type { XmlElement } from "#registry/epp/xml/xml.ts";
-import { elementsOf } from "#registry/epp/xml/xml.ts";
+import type { XmlElement, XmlNode } from "#registry/epp/xml/xml.ts";
+import { elementsOf, findChild, getChild, isElement } from "#registry/epp/xml/xml.ts";
 
 /**
  * One EPP command. It can be sent any number of times, each time with its own clTRID.
@@ -24,6 +24,25 @@ export interface EppCommand<Data> {
 }
 
 const epp = elementsOf(eppNamespace);
+
+/** The same command with more in its `<extension>` (RFC 5730 §2.7.3). */
+export function withExtensions<Data>(command: EppCommand<Data>, extensions: readonly XmlNode[]): EppCommand<Data> {
+  if (extensions.length === 0) return command;
+  return { ...command, frame: (clTRID) => extendFrame(command.frame(clTRID), extensions) };
+}
+
+function extendFrame(frame: XmlElement, extensions: readonly XmlNode[]): XmlElement {
+  const command = getChild(frame, eppNamespace, "command");
+  const present = findChild(command, eppNamespace, "extension")?.children ?? [];
+  const extension = epp("extension", [...present, ...extensions]);
+  const parts = command.children.filter(isElement).filter(({ name }) => name !== "extension");
+  const [last, ...others] = parts.toReversed();
+  // The order is the schema's: the extension precedes the clTRID.
+  return {
+    ...frame,
+    children: [{ ...command, children: [...others.toReversed(), extension, ...(last ? [last] : [])] }],
+  };
+}
 
 /**
  * The document for a command's element.

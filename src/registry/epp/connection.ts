@@ -6,9 +6,9 @@
  */
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { checkServerIdentity, connect as connectTls, type TLSSocket } from "node:tls";
-import type { Secret } from "#lib/secret.ts";
+import { Secret } from "#lib/secret.ts";
 import { EppNotSent, EppUnanswered } from "#registry/epp/errors.ts";
-import { encodeFrame, FrameDecoder } from "#registry/epp/frame.ts";
+import { encodeFrame, FrameDecoder, FrameError, headBytesMax } from "#registry/epp/frame.ts";
 import { secretsIn } from "#registry/epp/redaction.ts";
 import type { FrameValidator } from "#registry/epp/xml/schema.ts";
 import { writeXml, writeXmlRedacted } from "#registry/epp/xml/writer.ts";
@@ -114,6 +114,11 @@ function secure(tcp: Socket, { ca, cert, key, servername }: EppTls): TLSSocket {
   });
 }
 
+/** In Latin-1, because the answer need not be text. */
+function headOf(body: Buffer | undefined): Secret | undefined {
+  return body && new Secret(body.subarray(0, headBytesMax).toString("latin1"));
+}
+
 interface Awaited {
   readonly answer: PromiseWithResolvers<XmlElement>;
   readonly timer: NodeJS.Timeout;
@@ -200,22 +205,32 @@ export class Connection {
 
   #read(chunk: Buffer): void {
     try {
-      for (const body of this.#decoder.push(chunk)) this.#deliver(this.#utf8.decode(body));
+      for (const body of this.#decoder.push(chunk)) this.#deliver(body);
     } catch (error) {
-      this.#fail(error instanceof EppUnanswered ? error : new EppUnanswered("malformed", error));
+      const head = error instanceof FrameError ? error.head : undefined;
+      this.#fail(error instanceof EppUnanswered ? error : new EppUnanswered("malformed", error, headOf(head)));
     }
   }
 
-  #deliver(xml: string): void {
+  #deliver(body: Buffer): void {
     // This frame came in the same packet, behind one that ended the connection.
     if (this.#failure) return;
-    const root = parseXml(xml);
+    const { root, xml } = this.#parse(body);
     this.#trace?.("received", this.#revealsSecrets ? xml : writeXmlRedacted(root, this.#secrets));
     const awaited = this.#awaited;
     if (!awaited) throw new EppUnanswered("unsolicited");
     this.#awaited = undefined;
     clearTimeout(awaited.timer);
     awaited.answer.resolve(root);
+  }
+
+  #parse(body: Buffer): { root: XmlElement; xml: string } {
+    try {
+      const xml = this.#utf8.decode(body);
+      return { root: parseXml(xml), xml };
+    } catch (error) {
+      throw new EppUnanswered("malformed", error, headOf(body));
+    }
   }
 
   #describeEnd(): string {

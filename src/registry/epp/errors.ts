@@ -1,3 +1,6 @@
+import type { Secret } from "#lib/secret.ts";
+import { isServerFault, isSessionEnd } from "#registry/epp/codes.ts";
+
 export type EppUnavailableReason =
   | "circuit-open"
   | "connect"
@@ -35,9 +38,12 @@ export type EppUnansweredReason = "timeout" | "closed" | "malformed" | "wrong-cl
 export class EppUnanswered extends Error {
   override name = "EppUnanswered";
   readonly reason: EppUnansweredReason;
-  constructor(reason: EppUnansweredReason, cause?: unknown) {
+  /** The beginning of a malformed answer, as text. */
+  readonly head: Secret | undefined;
+  constructor(reason: EppUnansweredReason, cause?: unknown, head?: Secret) {
     super(`the registry's answer is unknown: ${reason}`, { cause });
     this.reason = reason;
+    this.head = head;
   }
 }
 
@@ -56,5 +62,10 @@ export class EppCheckRefused extends Error {
   constructor(resultCode: number, message: string) {
     super(`the registry refused the check with ${resultCode}: ${message}`);
     this.resultCode = resultCode;
+  }
+
+  /** Whether the registry refuses this question itself, and would again: it is neither out of order nor ending the session. */
+  get isAboutQuestion(): boolean {
+    return !isServerFault(this.resultCode) && !isSessionEnd(this.resultCode);
   }
 }

@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { encodeFrame, FrameDecoder, FrameError, frameBytesMax } from "#registry/epp/frame.ts";
+import {
+  encodeFrame,
+  FrameDecoder,
+  FrameError,
+  frameBytesMax,
+  headBytesMax,
+  refusedBytesMax,
+} from "#registry/epp/frame.ts";
 
 function header(length: number): Buffer {
   const bytes = Buffer.alloc(4);
@@ -46,12 +53,27 @@ describe("framing", () => {
     assert.equal(received[0]?.length, body.length);
   });
 
-  test("refuses a frame shorter than 5 bytes or longer than 4 MiB as soon as its header is there", () => {
-    for (const length of [0, 1, 4, frameBytesMax + 1, 0x7fffffff, 0xffffffff]) {
+  test("refuses a frame shorter than 5 bytes or longer than 64 MiB as soon as its header is there", () => {
+    for (const length of [0, 1, 4, refusedBytesMax + 1, 0x7fffffff, 0xffffffff]) {
       assert.throws(() => new FrameDecoder().push(header(length)), FrameError);
     }
     assert.deepEqual(new FrameDecoder().push(header(frameBytesMax)), []);
     assert.throws(() => encodeFrame("x".repeat(frameBytesMax - 3)), FrameError);
+  });
+
+  test("refuses a frame longer than 4 MiB with its first 16 KiB, and keeps no more of it", () => {
+    for (const length of [frameBytesMax + 1, refusedBytesMax]) {
+      const decoder = new FrameDecoder();
+      assert.deepEqual(decoder.push(header(length)), []);
+      assert.deepEqual(decoder.push(Buffer.alloc(headBytesMax - 1, "x")), []);
+      assert.throws(
+        () => decoder.push(Buffer.alloc(1_000_000, "y")),
+        (error: FrameError) => {
+          assert.equal(String(error.head), `${"x".repeat(headBytesMax - 1)}y`);
+          return true;
+        },
+      );
+    }
   });
 
   test("knows that it is in the middle of a frame or of a header", () => {

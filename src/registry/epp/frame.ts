@@ -12,9 +12,20 @@ export const frameBytesMax = 4 * 1024 * 1024;
 
 const frameBytesMin = frameHeaderBytes + 1;
 
+/** Of a longer unit up to this length the beginning is still read, which says what it is. Beyond it the peer does not speak EPP. */
+export const refusedBytesMax = 64 * 1024 * 1024;
+/** How much is kept of a unit that is refused. */
+export const headBytesMax = 16 * 1024;
+
 /** The bytes are not an EPP data unit. Nothing that follows on this connection can be trusted. */
 export class FrameError extends Error {
   override name = "FrameError";
+  /** The first bytes of a unit that is too long. */
+  readonly head: Buffer | undefined;
+  constructor(message: string, head?: Buffer) {
+    super(message);
+    this.head = head;
+  }
 }
 
 /**
@@ -34,6 +45,8 @@ export function encodeFrame(xml: string): Buffer {
 export class FrameDecoder {
   readonly #header = Buffer.alloc(frameHeaderBytes);
   #headerFill = 0;
+  /** The announced length, which may be refused. */
+  #length = 0;
   #body: Buffer | undefined;
   #bodyFill = 0;
 
@@ -44,7 +57,8 @@ export class FrameDecoder {
 
   /**
    * Takes the next bytes of the stream; returns the bodies that are complete now, in order.
-   * @throws FrameError on an impossible length; the decoder must not be used afterwards
+   * @throws FrameError on an impossible length, of a unit that is only too long after its beginning; the decoder must not be used
+   * afterwards
    */
   push(chunk: Buffer): Buffer[] {
     const bodies: Buffer[] = [];
@@ -52,6 +66,7 @@ export class FrameDecoder {
     while (offset < chunk.length) {
       offset += this.#body ? this.#fillBody(this.#body, chunk, offset) : this.#fillHeader(chunk, offset);
       if (this.#body && this.#bodyFill === this.#body.length) {
+        assertFrameLength(this.#length, this.#body);
         bodies.push(this.#body);
         this.#body = undefined;
         this.#headerFill = 0;
@@ -65,8 +80,10 @@ export class FrameDecoder {
     this.#headerFill += copied;
     if (this.#headerFill === frameHeaderBytes) {
       const length = this.#header.readUInt32BE();
-      assertFrameLength(length);
-      this.#body = Buffer.allocUnsafe(length - frameHeaderBytes);
+      const isTooLong = length > frameBytesMax && length <= refusedBytesMax;
+      if (!isTooLong) assertFrameLength(length);
+      this.#length = length;
+      this.#body = Buffer.allocUnsafe(isTooLong ? headBytesMax : length - frameHeaderBytes);
       this.#bodyFill = 0;
     }
     return copied;
@@ -79,8 +96,8 @@ export class FrameDecoder {
   }
 }
 
-function assertFrameLength(length: number): void {
+function assertFrameLength(length: number, head?: Buffer): void {
   if (length < frameBytesMin || length > frameBytesMax) {
-    throw new FrameError(`a data unit of ${length} bytes is outside ${frameBytesMin} to ${frameBytesMax}`);
+    throw new FrameError(`a data unit of ${length} bytes is outside ${frameBytesMin} to ${frameBytesMax}`, head);
   }
 }

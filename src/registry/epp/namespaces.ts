@@ -6,3 +6,7 @@ export const secDnsNamespace = "urn:ietf:params:xml:ns:secDNS-1.1";
 export const rgpNamespace = "urn:ietf:params:xml:ns:rgp-1.0";
 export const feeNamespace = "urn:ietf:params:xml:ns:epp:fee-1.0";
 export const loginSecNamespace = "urn:ietf:params:xml:ns:epp:loginSec-1.0";
+export const changePollNamespace = "urn:ietf:params:xml:ns:changePoll-1.0";
+/** Data of messages that servers announce as objects, although no command is about them. */
+export const lowBalanceNamespace = "http://www.verisign.com/epp/lowbalance-poll-1.0";
+export const rgpPollNamespace = "http://www.verisign.com/epp/rgp-poll-1.0";

@@ -3,7 +3,7 @@
  * the secrets is redacted wherever it appears.
  */
 import type { XmlElement } from "#registry/epp/xml/xml.ts";
-import { isElement } from "#registry/epp/xml/xml.ts";
+import { isElement, VerbatimXml } from "#registry/epp/xml/xml.ts";
 
 export const hiddenText = "[secret]";
 
@@ -11,7 +11,7 @@ export const hiddenText = "[secret]";
 export function secretsIn(element: XmlElement): string[] {
   const secrets: string[] = [];
   for (const child of element.children) {
-    if (typeof child === "string") continue;
+    if (typeof child === "string" || child instanceof VerbatimXml) continue;
     if (isElement(child)) secrets.push(...secretsIn(child));
     else if (child.reveal() !== "") secrets.push(child.reveal());
   }
@@ -21,4 +21,18 @@ export function secretsIn(element: XmlElement): string[] {
 /** Replaces each of the secrets in the text with `[secret]`. */
 export function hideSecrets(text: string, secrets: readonly string[]): string {
   return secrets.reduce((hidden, secret) => hidden.replaceAll(secret, hiddenText), text);
+}
+
+/** What people write before a code or a password, and the code. */
+const toldCode =
+  /((?:auth(?:[ -]?info|orisation|orization)?|epp|transfer|security)[ -]?(?:code|key|password)?|password|pw)(\s*(?:is\b|[:=])\s*)("[^"]*"|'[^']*'|\S+)/giu;
+const eMailAddress = /[^\s<>"'(),;:@]{1,64}@[^\s<>"'(),;:@]{1,255}/gu;
+const phoneNumber = /\+\d[\d .()/-]{5,20}\d/gu;
+
+/**
+ * A registry's text without what looks like a code, a password, an e-mail address or a phone number. It is what can be done for
+ * texts without a form; data with one are redacted by their elements.
+ */
+export function redactText(text: string): string {
+  return text.replace(toldCode, `$1$2${hiddenText}`).replace(eMailAddress, hiddenText).replace(phoneNumber, hiddenText);
 }

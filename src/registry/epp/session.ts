@@ -15,6 +15,7 @@ import { logout } from "#registry/epp/commands/session/logout.ts";
 import { describeConnectFailure } from "#registry/epp/connect-failure.ts";
 import type { Connection, ConnectionOptions } from "#registry/epp/connection.ts";
 import { openConnection } from "#registry/epp/connection.ts";
+import type { Dialect } from "#registry/epp/dialect.ts";
 import { EppUnanswered, EppUnavailable } from "#registry/epp/errors.ts";
 import type { Greeting } from "#registry/epp/greeting.ts";
 import { parseGreeting } from "#registry/epp/greeting.ts";
@@ -56,6 +57,8 @@ export interface LoginReport {
 export interface SessionOptions extends Omit<ConnectionOptions, "connectMs" | "greetingMs"> {
   readonly credentials: Credentials;
   readonly services: ServiceRequirements;
+  /** Default: that of the RFCs. */
+  readonly dialect?: Dialect | undefined;
   readonly timeouts: EppTimeouts;
   readonly clock: Clock;
   readonly random: Random;
@@ -148,6 +151,7 @@ export class EppSession {
   /** The services that the login asked for. */
   readonly services: EppServices;
   readonly #connection: Connection;
+  readonly #dialect: Dialect | undefined;
   readonly #timeouts: EppTimeouts;
   readonly #clock: Clock;
   readonly #random: Random;
@@ -161,10 +165,11 @@ export class EppSession {
   constructor(
     connection: Connection,
     services: EppServices,
-    options: Pick<SessionOptions, "timeouts" | "clock" | "random">,
+    options: Pick<SessionOptions, "dialect" | "timeouts" | "clock" | "random">,
   ) {
     this.services = services;
     this.#connection = connection;
+    this.#dialect = options.dialect;
     this.#timeouts = options.timeouts;
     this.#clock = options.clock;
     this.#random = options.random;
@@ -192,7 +197,8 @@ export class EppSession {
    * @throws EppUnanswered possibly sent, outcome unknown; the session is closed
    * @throws EppFrameInvalid our frame breaks the schema; nothing was sent
    */
-  async request<Data>(command: EppCommand<Data>, { clTRID, timeoutMs }: RequestOptions): Promise<EppResponse<Data>> {
+  async request<Data>(plain: EppCommand<Data>, { clTRID, timeoutMs }: RequestOptions): Promise<EppResponse<Data>> {
+    const command = this.#dialect?.adapt(plain, this.services.extensionURIs) ?? plain;
     this.#inProgress += 1;
     try {
       await this.#hello;

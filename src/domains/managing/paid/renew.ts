@@ -12,6 +12,7 @@ import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { eventOfRenew } from "#domains/renewals/kind-renew.ts";
 import { isAnotherDate, isNextTerm, periodsBetween, termAfter, yearsBetween } from "#domains/renewals/terms.ts";
 import { ApiError, invalidField } from "#errors.ts";
+import type { Money } from "#registry/epp/commands/domain/fee.ts";
 import type { DomainInfo } from "#registry/epp/commands/domain/info.ts";
 import { domainRenew } from "#registry/epp/commands/domain/renew.ts";
 import { parseBody } from "#use-case/body.ts";
@@ -62,26 +63,32 @@ function planRenew(sessions: RegistrySessions, order: ChangeOrder, info: DomainI
   if (!exDate) return { is: "unknown", reason: "info brought no exDate" };
   const { base_ex_date: sentFrom, years_left: sentYears } = order.found as Sent;
   if (sentFrom === undefined || sentYears === undefined || !mayBeExecuted(sessions, order)) {
-    return planFirst(order, info, exDate);
+    return planFirst(sessions, order, info, exDate);
   }
   const base = new Date(sentFrom);
   if (periodsBetween(base, exDate, sentYears) > 0) return { is: "done", end: endOf(base, sentYears, exDate) };
   // The registry executes only one of several renews with the same curExpDate (RFC 5731 §3.2.3), but perhaps two with different ones.
-  if (!isAnotherDate(base, exDate)) return planSend(order, info, base, sentYears);
+  if (!isAnotherDate(base, exDate)) return planSend(sessions, order, info, base, sentYears);
   const reason = `a renew of ${sentYears} years from ${dayOf(base)} was sent, and the registry shows ${dayOf(exDate)} now`;
   return { is: "unknown", reason, operatorNote: `${reason}: ask the registry what it has renewed` };
 }
 
 /** What the registry has renewed by itself since the order was placed counts. */
-function planFirst(order: ChangeOrder, info: DomainInfo, exDate: Date): Plan {
+function planFirst(sessions: RegistrySessions, order: ChangeOrder, info: DomainInfo, exDate: Date): Plan {
   const { years, expiration_date } = order.input as Ordered;
   const term = new Date(expiration_date);
   const renewedYears = isNextTerm(term, exDate) ? yearsBetween(term, exDate) : 0;
   if (renewedYears >= years) return { is: "done", end: endOf(term, years, exDate) };
-  return planSend(order, info, exDate, years - renewedYears);
+  return planSend(sessions, order, info, exDate, years - renewedYears);
 }
 
-function planSend({ domain_name: name }: ChangeOrder, { statuses }: DomainInfo, base: Date, years: number): Plan {
+function planSend(
+  { profile }: RegistrySessions,
+  { domain_name: name }: ChangeOrder,
+  { statuses }: DomainInfo,
+  base: Date,
+  years: number,
+): Plan {
   const found = statuses.filter((status) => forbidding.includes(status));
   if (found.length > 0) {
     return {
@@ -90,8 +97,21 @@ function planSend({ domain_name: name }: ChangeOrder, { statuses }: DomainInfo, 
       reason: `the registry does not renew the name: it shows ${found.join(", ")}`,
     };
   }
+  if (profile.period === "none" && years !== profile.renewalYears) {
+    const reason = `the registry renews names for ${profile.renewalYears} years only, and ${years} are to be sent`;
+    return { is: "refused", as: "rejected", reason };
+  }
   const sent: Sent = { base_ex_date: base.toISOString(), years_left: years };
-  return { is: "send", command: domainRenew({ name, currentExDate: base, periodYears: years }), found: sent };
+  const renew = (fee?: Money) =>
+    domainRenew({
+      name,
+      currentExDate: base,
+      periodYears: years,
+      periodForm: profile.period,
+      ...(fee && { fee }),
+    });
+  const priced = { asked: { command: "renew", periodYears: years }, withFee: renew } as const;
+  return { is: "send", command: renew(), found: sent, priced };
 }
 
 /** Whether one of its commands was not refused for certain. Even if `<info>` has shown nothing of it, it may still arrive. */

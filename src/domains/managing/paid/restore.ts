@@ -12,6 +12,7 @@ import { findUnderWay } from "#domains/managing/paid/underway.ts";
 import { type NewChange, placeOrder } from "#domains/managing/place.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { ApiError } from "#errors.ts";
+import type { Money } from "#registry/epp/commands/domain/fee.ts";
 import type { DomainInfo } from "#registry/epp/commands/domain/info.ts";
 import { domainRestoreReport, domainRestoreRequest } from "#registry/epp/commands/domain/restore.ts";
 import type { UseCase } from "#use-case/use-case.ts";
@@ -32,7 +33,8 @@ export const restoreOrderKind: OrderKind = {
     // A restore is pending by its nature; `<info>` shows in which stage it is.
     if (code === 1001) return "answered";
     // An earlier command, whose answer was lost, may have moved the name on: `<info>` decides.
-    return code === 2304 ? "disputed" : undefined;
+    // And with 2004 its price may have changed since it was asked (RFC 8748 §4): the next look asks again.
+    return code === 2304 || code === 2004 ? "disputed" : undefined;
   },
 };
 
@@ -45,7 +47,10 @@ function planRestore({ context }: RegistrySessions, order: ChangeOrder, info: Do
     const deletedAt = new Date((order.input as Ordered).deleted_at);
     return { is: "send", command: domainRestoreReport(name, reportOf(info, deletedAt, restoredAt)) };
   }
-  if (rgpStatuses.includes("redemptionPeriod")) return { is: "send", command: domainRestoreRequest(name) };
+  if (rgpStatuses.includes("redemptionPeriod")) {
+    const withFee = (fee: Money) => domainRestoreRequest(name, fee);
+    return { is: "send", command: domainRestoreRequest(name), priced: { asked: { command: "restore" }, withFee } };
+  }
   if (statuses.includes("pendingDelete")) {
     return { is: "refused", as: "failed", reason: "the registry does not restore the name any more" };
   }

@@ -1,3 +1,4 @@
+import type { Random } from "#lib/random.ts";
 import { isAccountThreat, isSessionEnd, isSuccess } from "#registry/epp/codes.ts";
 import type { DomainAvailability } from "#registry/epp/commands/domain/check.ts";
 import { domainCheck } from "#registry/epp/commands/domain/check.ts";
@@ -47,11 +48,11 @@ export class CoalescedChecks {
   readonly #inProgress = new Map<string, Question & { readonly answer: Promise<PricedAvailability> }>();
 
   constructor(pool: Pick<EppPool, "acquire">, settings: CheckSettings) {
-    const { clock, random, prices, periodYears = 1, commandsPerSecond } = settings;
+    const { clock, random, prices, commandsPerSecond } = settings;
     this.#pool = pool;
     this.#settings = settings;
     this.#bulkLane = new BulkLane(commandsPerSecond, clock);
-    const pricesOfLane = () => new OrdinaryPrices({ clock, random, prices, periodYears });
+    const pricesOfLane = () => new OrdinaryPrices({ clock, random, prices });
     this.#ordinaryPrices = { check: pricesOfLane(), "bulk-check": pricesOfLane() };
   }
 
@@ -105,30 +106,39 @@ export class CoalescedChecks {
 
   async #ask(question: Question): Promise<PricedAvailability> {
     const { name, purpose } = question;
-    const { waitMs, premium, prices, periodYears = 1, periodForm = "years" } = this.#settings;
+    const { random, waitMs, premium, prices, periodYears = 1, periodForm = "years" } = this.#settings;
+    const create = { command: "create" as const, periodYears };
     using lease = await this.#pool.acquire(purpose, { waitMs, isWanted: () => question.askersCount > 0 });
     question.isServed = true;
     const fees = lease.extensionURIs.includes(feeNamespace)
-      ? { commands: [{ command: "create" as const, periodYears }], periodForm, currency: (prices ?? premium)?.currency }
+      ? { commands: [create], periodForm, currency: (prices ?? premium)?.currency }
       : undefined;
-    const data = await this.#askRegistry(lease, name, fees);
+    const data = await checkOn(lease, random, name, fees);
     if (!data.available) return data;
-    const askFees = async (other: string) => (await this.#askRegistry(lease, other, fees)).fees;
+    const askFees = async (other: string) => (await checkOn(lease, random, other, fees)).fees;
     const ordinary = needsOrdinaryPrice(data.fees)
-      ? await this.#ordinaryPrices[purpose].find(name, askFees)
+      ? await this.#ordinaryPrices[purpose].find(name, create, askFees)
       : undefined;
     const decision = premiumDecision({ premium, ordinary }, data);
     if (decision === "standard") return data;
     if (decision === "refuse") return { ...data, available: false, reason: "Premium" };
     return { ...data, agreedFee: { amount: decision.amount, currency: decision.currency } };
   }
+}
 
-  async #askRegistry(lease: Lease, name: string, fees: FeeQuestion | undefined): Promise<DomainAvailability> {
-    const clTRID = createClTRID(this.#settings.random);
-    const { code, message, data } = await lease.request(domainCheck(name, fees), { clTRID });
-    if (!isSuccess(code) || !data) throw new EppCheckRefused(code, message);
-    return data;
-  }
+/**
+ * Checks a name on a session that the caller holds.
+ * @throws EppNotSent, EppUnanswered, EppCheckRefused
+ */
+export async function checkOn(
+  lease: Lease,
+  random: Random,
+  name: string,
+  fees: FeeQuestion | undefined,
+): Promise<DomainAvailability> {
+  const { code, message, data } = await lease.request(domainCheck(name, fees), { clTRID: createClTRID(random) });
+  if (!isSuccess(code) || !data) throw new EppCheckRefused(code, message);
+  return data;
 }
 
 /** Whether the session ended without an answer. A late or malformed answer would come again. */

@@ -6,13 +6,14 @@ import type { EppCommand } from "#registry/epp/command.ts";
 import type { PeriodForm } from "#registry/epp/commands/domain/period.ts";
 import { passwordCharsMax, passwordCharsMin } from "#registry/epp/commands/session/login-security.ts";
 import type { EppTls, FrameTrace } from "#registry/epp/connection.ts";
+import type { Dialect } from "#registry/epp/dialect.ts";
 import type { CircuitSettings, CircuitStatus } from "#registry/epp/pool/circuit.ts";
-import type { YearPrices } from "#registry/epp/pool/ordinary-prices.ts";
+import type { ProfilePrices } from "#registry/epp/pool/ordinary-prices.ts";
 import { SessionPool } from "#registry/epp/pool/session-pool.ts";
 import type { ServiceRequirements } from "#registry/epp/services.ts";
 import type { EppResponse, LoginReport, RequestOptions } from "#registry/epp/session.ts";
 import type { EppTimeouts } from "#registry/epp/timeouts.ts";
-import type { PremiumPolicy, PricedAvailability } from "#registry/premium.ts";
+import type { NamePrice, PaidCommand, PremiumPolicy, PricedAvailability } from "#registry/premium.ts";
 
 /**
  * What a session is acquired for. Renewals have weeks, so other work precedes them; so it does changes of registered names. All
@@ -31,6 +32,8 @@ export interface EppPoolOptions {
   readonly registrarId: string;
   readonly password: Secret;
   readonly services: ServiceRequirements;
+  /** Default: that of the RFCs. */
+  readonly dialect?: Dialect | undefined;
   /** The registry's limit. A single session is shared by checks and all other work. */
   readonly sessionsMax: number;
   /** Sessions that stay open while idle, so that the first caller does not wait for a handshake. Default 0. */
@@ -43,7 +46,7 @@ export interface EppPoolOptions {
   /** Which premium names a check reports as available; absent: none. */
   readonly premium?: PremiumPolicy | undefined;
   /** What ordinary names cost; absent: what the registry asks for a random label. */
-  readonly prices?: YearPrices | undefined;
+  readonly prices?: ProfilePrices | undefined;
   readonly timeouts?: Partial<EppTimeouts>;
   readonly circuit?: Partial<CircuitSettings>;
   readonly clock: Clock;
@@ -69,6 +72,15 @@ export interface CheckOptions {
   readonly budgetMs: number;
   /** Default: `check`. */
   readonly purpose?: CheckPurpose;
+}
+
+export interface PriceOptions {
+  /** What the question acquires a session for. */
+  readonly purpose: SessionPurpose;
+  /** How long it waits for one. */
+  readonly waitMs: number;
+  /** Which premium prices are paid; undefined: none. */
+  readonly premium: PremiumPolicy | undefined;
 }
 
 /** A lent session. Always release it: `using lease = await pool.acquire(…)`. */
@@ -97,6 +109,12 @@ export interface EppPool {
    * @throws EppUnavailable, EppNotSent, EppUnanswered (also when the budget ends first), EppCheckRefused
    */
   checkDomain(name: string, options: CheckOptions): Promise<PricedAvailability>;
+  /**
+   * Asks what a command about a registered name costs, and whether to pay that. Where fees are not in use, there is no price.
+   * @param name an A-label name in lower case
+   * @throws EppUnavailable, EppNotSent, EppUnanswered, EppCheckRefused
+   */
+  findPrice(name: string, asked: PaidCommand, options: PriceOptions): Promise<NamePrice>;
   circuit(): CircuitStatus;
   /** Whether nobody waits for a session, and fewer than half of the allowed ones are lent: there is room for work without haste. */
   isIdle(): boolean;

@@ -116,12 +116,13 @@ export class SessionOpener {
 
   async #openSession(): Promise<EppSession> {
     const { pool, timeouts } = this.#options;
-    const { host, port, tls, registrarId, password, services, clock, random, onLogin, mayWrite } = pool;
+    const { host, port, tls, registrarId, password, services, dialect, clock, random, onLogin, mayWrite } = pool;
     return openSession({
       host,
       port,
       tls,
       services,
+      dialect,
       clock,
       random,
       timeouts,

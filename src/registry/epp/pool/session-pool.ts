@@ -11,12 +11,14 @@ import { EppNotSent, EppUnanswered, EppUnavailable } from "#registry/epp/errors.
 import type { CircuitStatus } from "#registry/epp/pool/circuit.ts";
 import { Circuit, circuitSettingsDefault } from "#registry/epp/pool/circuit.ts";
 import { CoalescedChecks } from "#registry/epp/pool/coalesced-checks.ts";
+import { PaidPrices } from "#registry/epp/pool/paid-prices.ts";
 import type {
   AcquireOptions,
   CheckOptions,
   EppPool,
   EppPoolOptions,
   Lease,
+  PriceOptions,
   SessionPurpose,
 } from "#registry/epp/pool/pool.ts";
 import { isSessionLimit, SessionOpener } from "#registry/epp/pool/session-opener.ts";
@@ -27,7 +29,7 @@ import type { EppResponse, EppSession, RequestOptions } from "#registry/epp/sess
 import { isRefusedLogin } from "#registry/epp/session.ts";
 import type { EppTimeouts } from "#registry/epp/timeouts.ts";
 import { eppTimeoutsDefault } from "#registry/epp/timeouts.ts";
-import type { PricedAvailability } from "#registry/premium.ts";
+import type { NamePrice, PaidCommand, PricedAvailability } from "#registry/premium.ts";
 
 export class SessionPool implements EppPool {
   readonly #options: EppPoolOptions;
@@ -36,6 +38,7 @@ export class SessionPool implements EppPool {
   readonly #circuit: Circuit;
   readonly #bucket: TokenBucket;
   readonly #checks: CoalescedChecks;
+  readonly #prices: PaidPrices;
   readonly #signs: SignsOfLife;
   readonly #idle: EppSession[] = [];
   readonly #lent = new Map<EppSession, SessionPurpose>();
@@ -53,6 +56,7 @@ export class SessionPool implements EppPool {
     this.#waiters = new WaitingLine(options.clock);
     this.#signs = new SignsOfLife(options.clock);
     this.#checks = new CoalescedChecks(this, { ...options, waitMs: timeouts.queryMs });
+    this.#prices = new PaidPrices(this, options);
     this.#circuit = new Circuit({
       settings: { ...circuitSettingsDefault, ...options.circuit },
       clock: options.clock,
@@ -80,6 +84,10 @@ export class SessionPool implements EppPool {
 
   checkDomain(name: string, options: CheckOptions): Promise<PricedAvailability> {
     return this.#checks.check(name, options);
+  }
+
+  findPrice(name: string, asked: PaidCommand, options: PriceOptions): Promise<NamePrice> {
+    return this.#prices.find(name, asked, options);
   }
 
   circuit(): CircuitStatus {
@@ -198,7 +206,8 @@ export class SessionPool implements EppPool {
     } catch (error) {
       if (error instanceof EppUnanswered) {
         this.#signs.recordNoAnswer(askedAtMs);
-        this.#circuit.recordFault();
+        // The message is broken, not the registry: it comes with each answer until it is acknowledged.
+        if (command.name !== "poll:req" || error.reason !== "malformed") this.#circuit.recordFault();
         this.#log.warn({ err: error, command: command.name, clTRID: requestOptions.clTRID }, "command unanswered");
       }
       throw error;

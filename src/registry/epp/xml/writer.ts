@@ -1,7 +1,7 @@
-import { contactNamespace, eppNamespace } from "#registry/epp/namespaces.ts";
+import { contactNamespace, domainNamespace, eppNamespace, hostNamespace } from "#registry/epp/namespaces.ts";
 import { hiddenText, hideSecrets } from "#registry/epp/redaction.ts";
 import type { XmlElement, XmlNode } from "#registry/epp/xml/xml.ts";
-import { isElement } from "#registry/epp/xml/xml.ts";
+import { isElement, VerbatimXml } from "#registry/epp/xml/xml.ts";
 
 /** In any namespace: redacting too much costs nothing. Covers RFC 5730, 5731, 5733 and 8807. */
 const credentialElements: ReadonlySet<string> = new Set(["pw", "newPW", "authInfo"]);
@@ -32,6 +32,11 @@ export function writeXmlRedacted(root: XmlElement, secrets: readonly string[] = 
   return writeElement(root, nothingAround, secrets);
 }
 
+/** A part of a registry's message for the database: what says who somebody is becomes `[secret]` in every object but a name's. */
+export function writeXmlToKeep(part: XmlElement): string {
+  return writeElement(part, { ...nothingAround, hidesPeople: true }, []);
+}
+
 /** The context of an element: the namespace and prefix of its parent, which it often shares, and all bound prefixes. */
 interface Surroundings {
   readonly namespace: string;
@@ -40,9 +45,17 @@ interface Surroundings {
   readonly bound: ReadonlyMap<string, string>;
   /** Inside what a registry shows of a contact. */
   readonly isShownContact: boolean;
+  /** Whether people are hidden elsewhere too. */
+  readonly hidesPeople: boolean;
 }
 
-const nothingAround: Surroundings = { namespace: "", prefix: "", bound: new Map([["", ""]]), isShownContact: false };
+const nothingAround: Surroundings = {
+  namespace: "",
+  prefix: "",
+  bound: new Map([["", ""]]),
+  isShownContact: false,
+  hidesPeople: false,
+};
 
 /** Undefined: nothing is redacted. */
 type Hidden = readonly string[] | undefined;
@@ -59,21 +72,28 @@ function writeElement(element: XmlElement, around: Surroundings, hidden: Hidden)
   }
   for (const [name, value] of element.attributes) start += ` ${name}="${writeText(value, hidden)}"`;
   let content = "";
-  const isPerson = around.isShownContact && personElements.has(element.name);
+  const isPerson = personElements.has(element.name) && (around.isShownContact || mayBePerson(element, around));
   if (hidden && (isPerson || credentialElements.has(element.name))) content = hiddenText;
   else for (const child of element.children) content += writeNode(child, inner, hidden);
   return content ? `${start}>${content}</${tag}>` : `${start}/>`;
 }
 
-function enter(namespace: string, { bound, isShownContact }: Surroundings): Surroundings {
+/** A `<name>` is mostly that of a domain or a host. */
+function mayBePerson({ namespace, name }: XmlElement, { hidesPeople }: Surroundings): boolean {
+  return hidesPeople && name !== "name" && ![domainNamespace, hostNamespace].includes(namespace);
+}
+
+function enter(namespace: string, around: Surroundings): Surroundings {
   const prefix = prefixOf(namespace);
+  const { bound } = around;
   const isBound = bound.get(prefix) === namespace;
-  return { namespace, prefix, bound: isBound ? bound : new Map(bound).set(prefix, namespace), isShownContact };
+  return { ...around, namespace, prefix, bound: isBound ? bound : new Map(bound).set(prefix, namespace) };
 }
 
 function writeNode(node: XmlNode, around: Surroundings, hidden: Hidden): string {
   if (typeof node === "string") return writeText(node, hidden);
   if (isElement(node)) return writeElement(node, around, hidden);
+  if (node instanceof VerbatimXml) return hidden ? hideSecrets(node.xml, hidden) : node.xml;
   return hidden ? hiddenText : escapeXml(node.reveal());
 }
 

@@ -15,8 +15,16 @@ export const xmlAttributesMax = 20_000;
 /** Of the whole document: some servers repeat them on every element, and an answer has fewer than 100. */
 export const xmlNamespacesMax = 500;
 
-/** Secrets occur only in the frames that we send; parsed trees contain text. */
-export type XmlNode = XmlElement | string | Secret;
+/** XML that is sent as it is: one or more elements that declare all of their namespaces. */
+export class VerbatimXml {
+  readonly xml: string;
+  constructor(xml: string) {
+    this.xml = xml;
+  }
+}
+
+/** Secrets and verbatim XML occur only in the frames that we send; parsed trees contain text. */
+export type XmlNode = XmlElement | string | Secret | VerbatimXml;
 
 export interface XmlElement {
   readonly namespace: string;

@@ -65,11 +65,12 @@ export function domainInfo(name: string, { authInfo, hosts }: DomainInfoOptions 
     name: "domain:info",
     kind: "query",
     frame: (clTRID) => objectCommandFrame(element, clTRID),
-    parse: (resData, { extension }) => parseInfo(getChild(resData, domainNamespace, "infData"), extension),
+    parse: (resData, { extension }) => parseDomainInfo(getChild(resData, domainNamespace, "infData"), extension),
   };
 }
 
-function parseInfo(infData: XmlElement, extension: XmlElement | undefined): DomainInfo {
+/** Reads `<domain:infData>`, which messages contain too, and the extensions beside it. @throws XmlError */
+export function parseDomainInfo(infData: XmlElement, extension: XmlElement | undefined): DomainInfo {
   const password = findText(findChild(infData, domainNamespace, "authInfo"), domainNamespace, "pw");
   return {
     name: getText(infData, domainNamespace, "name"),

@@ -1,6 +1,8 @@
 import type { Secret } from "#lib/secret.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
 import { objectCommandFrame } from "#registry/epp/command.ts";
+import type { Money } from "#registry/epp/commands/domain/fee.ts";
+import { feeElement } from "#registry/epp/commands/domain/fee.ts";
 import { rgpStatusesOf } from "#registry/epp/commands/domain/rgp.ts";
 import { domainNamespace, rgpNamespace } from "#registry/epp/namespaces.ts";
 import type { XmlElement } from "#registry/epp/xml/xml.ts";
@@ -27,9 +29,12 @@ export interface DomainRestored {
 const domain = elementsOf(domainNamespace);
 const rgp = elementsOf(rgpNamespace);
 
-/** RFC 3915 §4.2.5: restores a name from its redemption period. Only on a session that has the rgp extension. */
-export function domainRestoreRequest(name: string): EppCommand<DomainRestored> {
-  return restore("domain:restore-request", name, rgp("restore", [], { op: "request" }));
+/**
+ * RFC 3915 §4.2.5: restores a name from its redemption period. Only on a session that has the rgp extension.
+ * @param price that we accept (RFC 8748 §5.2.5); only on a session that has the fee extension
+ */
+export function domainRestoreRequest(name: string, price?: Money): EppCommand<DomainRestored> {
+  return restore("domain:restore-request", name, rgp("restore", [], { op: "request" }), price);
 }
 
 /** RFC 3915 §4.2.5: a registry that requires a report reverts the restoration when none comes. */
@@ -47,13 +52,13 @@ export function domainRestoreReport(name: string, report: RestoreReport): EppCom
 }
 
 /** An update that does not change the domain: RFC 3915 §4.2.5 requires an empty `<chg>`. */
-function restore(commandName: string, name: string, element: XmlElement): EppCommand<DomainRestored> {
+function restore(commandName: string, name: string, element: XmlElement, price?: Money): EppCommand<DomainRestored> {
   const update = domain("update", [domain("name", [name]), domain("chg", [])]);
   return {
     name: commandName,
     kind: "transform",
     extensionURIs: [rgpNamespace],
-    frame: (clTRID) => objectCommandFrame(update, clTRID, [rgp("update", [element])]),
+    frame: (clTRID) => objectCommandFrame(update, clTRID, [rgp("update", [element]), feeElement("update", price)]),
     parse: (_resData, { extension }) => ({ rgpStatuses: tolerate(() => rgpStatusesOf(extension, "upData")) ?? [] }),
   };
 }

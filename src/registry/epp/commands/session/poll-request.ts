@@ -2,10 +2,13 @@ import type { EppCommand } from "#registry/epp/command.ts";
 import { commandFrame } from "#registry/epp/command.ts";
 import type { TransferData } from "#registry/epp/commands/domain/transfer-data.ts";
 import { findTransferData } from "#registry/epp/commands/domain/transfer-data.ts";
+import { type BalanceData, findBalanceData } from "#registry/epp/commands/messages/balance-data.ts";
+import { type ChangeData, findChangeData } from "#registry/epp/commands/messages/change-data.ts";
+import { dataNamesOf, findToldObject, type ToldObject } from "#registry/epp/commands/messages/told-objects.ts";
 import { contactNamespace, domainNamespace, eppNamespace, hostNamespace } from "#registry/epp/namespaces.ts";
 import type { ResponseFrame } from "#registry/epp/response.ts";
 import { findDate, getDate, parseXmlBoolean } from "#registry/epp/xml/values.ts";
-import { writeXmlRedacted } from "#registry/epp/xml/writer.ts";
+import { writeXmlToKeep } from "#registry/epp/xml/writer.ts";
 import type { XmlElement } from "#registry/epp/xml/xml.ts";
 import {
   elementsOf,
@@ -15,6 +18,7 @@ import {
   getAttribute,
   getChild,
   getText,
+  isElement,
   textOf,
   tolerate,
   XmlError,
@@ -43,7 +47,14 @@ export interface PollMessage {
   readonly panData: PendingActionData | undefined;
   /** The status of a transfer, requested by us or from us. */
   readonly trnData: TransferData | undefined;
-  /** The payload of a message without panData, as XML without credentials; undefined when there is none. */
+  /** A change that the registry has made (RFC 8590). */
+  readonly changeData: ChangeData | undefined;
+  readonly balance: BalanceData | undefined;
+  /** The object that other data are about. */
+  readonly told: ToldObject | undefined;
+  /** The names of all data but panData: "delData (http://…)". */
+  readonly dataNames: readonly string[];
+  /** The payload of a message without panData, as XML without credentials and personal data; undefined when there is none. */
   readonly payload: string | undefined;
 }
 
@@ -63,16 +74,21 @@ function parseMessage(response: ResponseFrame): PollMessage {
   if (!response.messageQueue) throw new XmlError("<msgQ> is missing in <response>");
   // A message that cannot be parsed must not block the queue: it is returned as raw payload.
   const panData = tolerate(() => findPanData(response.resData));
-  const message = findChild(response.messageQueue, eppNamespace, "msg");
-  const { messageQueue } = response;
+  const { messageQueue, resData, extension } = response;
+  const message = findChild(messageQueue, eppNamespace, "msg");
+  const parents = [resData, extension, dataInText(message)];
   return {
-    count: findCount(response.messageQueue),
-    id: getAttribute(response.messageQueue, "id"),
+    count: findCount(messageQueue),
+    id: getAttribute(messageQueue, "id"),
     queuedAt: tolerate(() => findDate(messageQueue, eppNamespace, "qDate")),
     text: message ? textOf(message).replace(/\s+/g, " ") : "",
     panData,
-    trnData: tolerate(() => findTransferData(response.resData)),
-    payload: panData ? undefined : rawPayload(response),
+    trnData: tolerate(() => findTransferData(resData)),
+    changeData: tolerate(() => findChangeData(extension)),
+    balance: tolerate(() => findBalanceData(parents)),
+    told: panData ? undefined : findToldObject(response),
+    dataNames: panData ? [] : dataNamesOf(parents),
+    payload: panData ? undefined : rawPayload(parents),
   };
 }
 
@@ -105,7 +121,17 @@ function findPanData(resData: XmlElement | undefined): PendingActionData | undef
   return undefined;
 }
 
-function rawPayload({ resData, extension }: ResponseFrame): string | undefined {
-  const parts = [resData, extension].filter((part) => part !== undefined);
-  return parts.length > 0 ? parts.map((part) => writeXmlRedacted(part)).join("") : undefined;
+/** Some servers put their data into the text; elements of EPP itself are markup there (RFC 5730 §2.6). */
+function dataInText(message: XmlElement | undefined): XmlElement | undefined {
+  if (!message) return undefined;
+  return {
+    ...message,
+    children: message.children.filter(isElement).filter((child) => child.namespace !== eppNamespace),
+  };
+}
+
+function rawPayload(parents: readonly (XmlElement | undefined)[]): string | undefined {
+  const [resData, extension, data] = parents;
+  const parts = [resData, extension, ...(data?.children.filter(isElement) ?? [])].filter((part) => part !== undefined);
+  return parts.length > 0 ? parts.map(writeXmlToKeep).join("") : undefined;
 }
