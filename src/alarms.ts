@@ -27,6 +27,7 @@ export const alarmKinds = [
   "renewal",
   "renewal-credit",
   "renewal-dates",
+  "renewal-held",
   "departures",
   "name-changed",
   "host-name",

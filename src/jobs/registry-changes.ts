@@ -3,7 +3,7 @@ import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import { DatabaseUnavailable } from "#db/errors.ts";
 import { advance } from "#domains/changes/advance.ts";
 import { machineName } from "#domains/changes/due.ts";
-import { dueChanges, dueScheduledChanges } from "#domains/managing/change-orders.ts";
+import { dueScheduledChanges, dueUrgentChanges, dueValueChanges } from "#domains/managing/due-changes.ts";
 import { changeMachine } from "#domains/managing/machine.ts";
 import { orderMachine } from "#domains/orders/machine.ts";
 import { dueOrders, findOrder } from "#domains/orders/orders.ts";
@@ -22,6 +22,9 @@ const rowsPerSession = 12;
 const rowsMax = 400;
 /** Renewals place orders, and ask about names that are not renewed. */
 const renewalRowsMax = 100;
+/** For urgent orders about registered names: most of their commands follow a look, on the same session or another. */
+const urgentRowsPerSession = 2;
+const urgentRowsMax = 100;
 /** After more consecutive failures, other than those of the database, retries alone will not help. */
 const failuresToleratedMax = 1;
 
@@ -45,22 +48,26 @@ export function startChanges(sessions: RegistrySessions, ended: AbortSignal): { 
     rowsMax: Math.min(limits.rowsMax, renewalRowsMax),
     step: (id) => advance(sessions, renewalMachine, id),
   });
-  const changes = startMachine(context, {
+  const changes = {
     name: machineName("change", profile.id),
-    rows: dueChanges(context, profile),
     ...limits,
+    step: (id: number) => advance(sessions, changeMachine, id),
+  };
+  const urgent = startMachine(context, {
+    ...changes,
+    rows: dueUrgentChanges(context, profile),
+    rowsMax: Math.min(profile.sessionsMax * urgentRowsPerSession, urgentRowsMax),
+  });
+  // Each holds a session most of the time.
+  const setting = startMachine(context, {
+    ...changes,
+    rows: dueValueChanges(context, profile),
     rowsMax: Math.max(1, Math.floor(profile.sessionsMax / 2)),
-    step: (id) => advance(sessions, changeMachine, id),
   });
-  const scheduled = startMachine(context, {
-    name: machineName("change", profile.id),
-    rows: dueScheduledChanges(context, profile),
-    ...limits,
-    step: (id) => advance(sessions, changeMachine, id),
-  });
+  const scheduled = startMachine(context, { ...changes, rows: dueScheduledChanges(context, profile) });
   return {
     async stop() {
-      await Promise.all([orders.stop(), renewals.stop(), changes.stop(), scheduled.stop()]);
+      await Promise.all([orders.stop(), renewals.stop(), urgent.stop(), setting.stop(), scheduled.stop()]);
     },
   };
 }

@@ -153,10 +153,10 @@ class Engine<Id extends RowId> {
       // The next step that ends wakes this.
       if (free <= 0) return pollMs;
       const except = [...this.#inProgress.keys(), ...this.#resting()];
-      const waiting = await rows.first(free + 1, except);
+      const waiting = await rows.first(free, except);
       if (this.#isOver()) break;
       const now = this.#context.clock.now().getTime();
-      const due = waiting.filter(({ next_step_at: at }) => at.getTime() <= now).slice(0, free);
+      const due = waiting.filter(({ next_step_at: at }) => at.getTime() <= now);
       const next = waiting[due.length];
       const begun = due.length === 0 ? 0 : await this.#begin(due);
       // The next connection wakes this.

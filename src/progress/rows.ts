@@ -16,7 +16,10 @@ export interface WaitingRow<Id extends RowId> {
 
 /** How the engine reads and postpones the rows of one machine. */
 export interface RowSource<Id extends RowId> {
-  /** Rows with work to do, earliest first, at most `rowsMax`, without `except`. They need not be due yet. */
+  /**
+   * Rows with work to do, at most `rowsMax`, without `except`. The steps of those that are due begin in this order. If there are
+   * fewer, the earliest one that is not due yet follows them.
+   */
   first(rowsMax: number, except: readonly Id[]): Promise<WaitingRow<Id>[]>;
   /** The rows with these ids that have work to do, earliest first. */
   find(ids: readonly Id[]): Promise<WaitingRow<Id>[]>;

@@ -61,8 +61,8 @@ const ordering = (path: string, body: object, mistakes: [body: object, ...fields
 const openOrders = () =>
   query(
     `INSERT INTO changes (change_code, reseller_id, domain_name, registry_id, kind, input, is_urgent, status, created_at, updated_at)
-     SELECT 'CHG-' || n, ${reseller.id}, 'n' || n || '.example', 'none', 'transfer-lock', '{}', false, 'NotProvisioned', now(), now()
-     FROM generate_series(1, 10000) AS n`,
+     SELECT 'CHG-' || n || is_urgent, ${reseller.id}, 'n' || n || '.example', 'none', 'transfer-lock', '{}', is_urgent, 'NotProvisioned',
+       now(), now() FROM generate_series(1, 10000) AS n, (VALUES (true), (false)) AS kinds (is_urgent)`,
   );
 const query = (text: string) => runSql(gateway.databaseUrl, text);
 const paid = paidErrors({

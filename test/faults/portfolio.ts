@@ -19,15 +19,13 @@ export function differences(store: Store, domain: Domain | undefined, entry: Por
   if (!entry) return ["the registry holds it for us, and the portfolio does not have it"];
   const shown = shownOf(store, domain);
   const dnssec = entry.dnssec?.ds ? { ds: sorted(entry.dnssec.ds) } : null;
-  const settled = { ...entry, dnssec, statuses: entry.statuses.filter(isSettled) };
+  const said = { ...entry, dnssec };
   return Object.entries(shown).flatMap(([field, value]) => {
-    const ours = JSON.stringify(sorted(settled[field as keyof PortfolioEntry]));
+    const ours = JSON.stringify(sorted(said[field as keyof PortfolioEntry]));
     const theirs = JSON.stringify(sorted(value));
     return ours === theirs ? [] : [`${field}: the portfolio says ${ours}, the registry ${theirs}`];
   });
 }
-
-const isSettled = (status: string) => !/^pending(Update|Renew|Transfer)$/.test(status);
 
 function shownOf(store: Store, domain: Domain): PortfolioEntry {
   const { form, servers = [] } = domain.delegation ?? {};
@@ -38,8 +36,7 @@ function shownOf(store: Store, domain: Domain): PortfolioEntry {
   return {
     dnssec: ds.length > 0 ? { ds: sorted(ds) } : null,
     expiration_date: domain.exDate,
-    // Until the next look the portfolio cannot know that something is pending, or not any more.
-    statuses: statusesOf(domain).filter(isSettled),
+    statuses: statusesOf(domain),
     transfer_locked: domain.statuses.includes("clientTransferProhibited"),
     name_servers: servers.map(({ name, addresses: own }) => {
       const isBelow = name.endsWith(`.${domain.name}`);

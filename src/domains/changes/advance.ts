@@ -9,6 +9,7 @@
 import {
   ChangeConflict,
   type ChangeRow,
+  failingMsMax,
   type Machine,
   type Outcome,
   operatorRetryMs,
@@ -48,7 +49,7 @@ export async function advance<Row extends ChangeRow, O extends Outcome>(
         sessions,
         machine,
         row,
-        withDelay(sessions, machine, row, outcome),
+        withDelay(sessions, machine, row, withAlarm(sessions, machine, row, outcome)),
       );
       if (nextStepAt !== null && nextStepAt > context.clock.now()) return;
     } catch (error) {
@@ -70,6 +71,31 @@ async function mustWait<Row extends ChangeRow, O extends Outcome>(
   const held = { ...machine, hold: () => (tx) => holdMaintenance(tx, row.registry_id, nextStepAt) } as typeof machine;
   await write(context, held, row, { nextStepAt } as O);
   return true;
+}
+
+/**
+ * Calls an operator once retries have not helped for a day. Nothing ends because of that: the next try may succeed, and resolves
+ * the alarm. While the registry is away, the alarm about the registry says enough.
+ */
+function withAlarm<Row extends ChangeRow, O extends Outcome>(
+  sessions: RegistrySessions,
+  machine: Machine<Row, O>,
+  row: Row,
+  outcome: O,
+): O {
+  const { event, operatorNote, countsAsFailure, reason } = outcome;
+  const failing = machine.failing?.(row, outcome);
+  if (!failing || event === undefined || operatorNote !== undefined) return outcome;
+  const { since, note } = failing;
+  const isLong = since !== null && since <= later(sessions, -failingMsMax);
+  if (!countsAsFailure || !isLong || sessions.pool.circuit().state !== "closed") {
+    // What was wrong still is, as far as anybody knows.
+    const isStillWrong = countsAsFailure || event === "unanswered";
+    return note !== null && isStillWrong ? { ...outcome, operatorNote: note } : outcome;
+  }
+  const last = reason ?? row.reason ?? event;
+  const advice = "ask the registry, then settle or cancel the order";
+  return { ...outcome, operatorNote: `for a day every try has failed, the last one because: ${last}; ${advice}` };
 }
 
 function withDelay<Row extends ChangeRow, O extends Outcome>(

@@ -87,7 +87,7 @@ export interface Outcome<Event extends string = string> {
 
 /** An alarm that is raised, with a note, or resolved. */
 export interface AlarmChange {
-  kind: "order" | "renewal" | "renewal-credit" | "renewal-dates";
+  kind: "order" | "renewal" | "renewal-credit" | "renewal-dates" | "renewal-held";
   subject: string;
   note?: string;
 }
@@ -118,6 +118,8 @@ export interface ChangeTable<Row extends ChangeRow, O extends Outcome> {
 export interface Machine<Row extends ChangeRow, O extends Outcome> extends ChangeTable<Row, O> {
   /** Sends at most one command. Returns nothing when there is nothing to write. */
   step(sessions: RegistrySessions, row: Row): Promise<O | undefined>;
+  /** Since when every try of the row has failed, and the note of its open alarm. Absent: nobody is called. */
+  failing?(row: Row, outcome: O): { since: Date | null; note: string | null } | undefined;
   /** How long it waits after this outcome, where that is not the backoff's delay. */
   delayMs?(row: Row, outcome: O, to: string): number | undefined;
   /** Adapts an outcome to an operator's request on the row. */
@@ -130,6 +132,8 @@ export interface Machine<Row extends ChangeRow, O extends Outcome> extends Chang
   reportLateAnswer?(context: ChangeContext, row: Row, outcome: O): Promise<void>;
 }
 
+/** An operator is called about a row of which every try has failed for this long. */
+export const failingMsMax = 24 * 60 * 60_000;
 /** How often an order retries that waits for an operator. */
 export const operatorRetryMs = 15 * 60_000;
 /** How often a renewal retries that waits for an operator. */

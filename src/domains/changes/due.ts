@@ -22,8 +22,8 @@ export const wakeAll = (name: ChangeName, rows: string) =>
 interface DueOptions {
   table: string;
   name: ChangeName;
-  /** Whose, if a table has the rows of several machines. */
-  of?: string;
+  /** For the names of its statements, where several machines share the table. */
+  part?: string;
   /** SQL: the machine takes no other rows. */
   taken?: string;
   /** SQL: rows that may wait for any time. */
@@ -33,13 +33,13 @@ interface DueOptions {
 }
 
 /** Call it at module level. @returns the rows of one registry that have not ended */
-export function dueRows({ table, name, of, taken = "true", scheduled = "false", longestWaitMs }: DueOptions) {
-  const rows = of === undefined ? `${name}s` : `${name}s-of-${of}`;
+export function dueRows({ table, name, part = "", taken = "true", scheduled = "false", longestWaitMs }: DueOptions) {
   const only = `ended_at IS NULL AND ${taken}`;
-  const waiting = waitingRows(rows, { table, id: { column: "id", type: "int8" }, owner: "registry_id", only });
+  const prefix = `${part}${name}s`;
+  const waiting = waitingRows(prefix, { table, id: { column: "id", type: "int8" }, owner: "registry_id", only });
   // A command that may still be executed is given its whole time again.
   const pullIn = statement(
-    `${rows}-pull-in`,
+    `${prefix}-pull-in`,
     `UPDATE ${table} AS change SET next_step_at = CASE WHEN phase IN ('verify', 'cancel') THEN $settled::timestamptz
        ELSE $now::timestamptz END
      WHERE registry_id = $registry_id AND ended_at IS NULL AND next_step_at > $latest::timestamptz AND NOT (${scheduled})

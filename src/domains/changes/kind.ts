@@ -64,8 +64,8 @@ export interface Kind<Row extends ChangeRow, O extends Outcome, Data = unknown> 
   answered(sessions: RegistrySessions, row: Row, answer: Answer<O, Data>): O | Promise<O>;
   /** There was no session. */
   unreachable(reason: string): O;
-  /** Our command breaks the schema. */
-  invalid(attempt: AttemptResult, reason: string): O;
+  /** Our command breaks the schema, or needs an extension that the registry does not offer. */
+  invalid(attempt: AttemptResult, reason: string, isNotOffered?: true): O;
   /** What `<info>` proves about it. */
   proof(sessions: RegistrySessions, row: Row, name: NameInfo): Proof<O> | Promise<Proof<O>>;
   /** Whether the answer itself is lost, not only its effect in doubt. */
@@ -146,7 +146,7 @@ async function outcomeOfSend<Row extends ChangeRow, O extends Outcome, Data>(
     case "not-sent":
       return { event: "not-executed", attempt: sent.attempt, countsAsFailure: true } as O;
     case "invalid":
-      return kind.invalid(sent.attempt, sent.reason);
+      return kind.invalid(sent.attempt, sent.reason, sent.isNotOffered);
   }
 }
 
@@ -165,8 +165,8 @@ type Sent<Data> =
   | { is: "unreachable"; attempt?: AttemptResult; reason: string }
   /** The session was gone; the attempt is closed. */
   | { is: "not-sent"; attempt: AttemptResult; reason: string }
-  /** Our own mistake: it breaks the schema, and would break it again. */
-  | { is: "invalid"; attempt: AttemptResult; reason: string };
+  /** Our own mistake: it breaks the schema, or the registry does not have its extension. The same would happen again. */
+  | { is: "invalid"; attempt: AttemptResult; reason: string; isNotOffered?: true };
 
 interface SendOptions<Row extends ChangeRow, O extends Outcome> {
   table: ChangeTable<Row, O>;
@@ -203,6 +203,11 @@ export async function send<Data, Row extends ChangeRow, O extends Outcome>(
   }
   using held = lease;
   begun ??= await beginNow();
+  const missing = command.extensionURIs?.find((uri) => !held.extensionURIs.includes(uri));
+  if (missing !== undefined) {
+    const reason = `the registry does not offer the extension ${missing}`;
+    return { is: "invalid", attempt: unsent(begun), reason, isNotOffered: true };
+  }
   try {
     const response = await held.request(command, { clTRID: begun, timeoutMs: sessions.profile.transformTimeoutMs });
     return { is: "answered", clTrid: begun, response };
@@ -219,7 +224,10 @@ const unsent = (clTrid: string): AttemptResult => ({ clTrid, resultCode: null, s
 /** Nothing is believed before the registry has certainly stopped working on the command. */
 export function lostAnswer(sessions: RegistrySessions, attempt?: AttemptResult) {
   const nextStepAt = later(sessions, sessions.profile.settleMs);
-  return { event: "unanswered", attempt, nextStepAt, reason: "the registry's answer was lost" } as const;
+  const reason = attempt
+    ? `the registry's answer ${attempt.resultCode} does not say whether the command was executed`
+    : "the registry's answer was lost";
+  return { event: "unanswered", attempt, nextStepAt, reason } as const;
 }
 
 /** What the registry said, for people. */

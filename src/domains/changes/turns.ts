@@ -3,6 +3,7 @@
  * at a time. One process owns a registry, so inside it a queue per name suffices; what an earlier owner may have sent is in
  * the database.
  */
+import { raiseAlarm } from "#alarms.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
@@ -13,6 +14,19 @@ const mayBeExecuted = (row: string, subject: "renewal_id" | "change_id") =>
   `(${row}.phase IS NOT DISTINCT FROM 'verify'
      OR EXISTS (SELECT FROM attempts WHERE attempts.${subject} = ${row}.id AND answered_at IS NULL))`;
 
+/**
+ * SQL: whether an order goes ahead although the registry left another one pending. RFC 5731 §2.3 forbids only a second pending status
+ * beside the first: that of an update, a renew or a delete. A restore needs pendingDelete, and an answer needs pendingTransfer:
+ * whatever was pending here has been decided by then.
+ */
+const passesPending = (kind: string) => `${kind} IN ('restore', 'transfer-answer')`;
+
+/** SQL: the pending order that holds a renewal back, unless an alarm says so already. */
+const holdingRenewal = `(SELECT change_code FROM changes AS other
+   WHERE other.domain_name = $name AND other.status = 'Pending' AND other.ended_at IS NULL
+     AND NOT EXISTS (SELECT FROM alarms WHERE kind = 'renewal-held' AND subject = $name AND resolved_at IS NULL)
+   ORDER BY id LIMIT 1)`;
+
 // An order that waits has sent nothing that is unanswered: others may pass it. What somebody asked for goes before what the schedule
 // has placed, which waits for orders that renew or end the name: they end it. A renewal with commands of its own is from an earlier
 // release, and becomes an order.
@@ -21,15 +35,18 @@ const changeTurn = statement(
   `SELECT EXISTS (
      SELECT FROM changes AS other
      WHERE other.domain_name = $name AND other.ended_at IS NULL AND other.id <> $id
-       AND (${mayBeExecuted("other", "change_id")} OR other.status = 'Pending'
-         OR (other.next_step_at <= $now AND (NOT other.is_urgent, other.renewal_id IS NOT NULL, other.id)
-           < (NOT $is_urgent::bool, $renewal_id::int8 IS NOT NULL, $id))
+       AND (${mayBeExecuted("other", "change_id")} OR other.status = 'Pending' AND NOT ${passesPending("$kind::text")}
+         OR (other.next_step_at <= $now AND other.status <> 'Pending'
+           AND (NOT other.is_urgent, other.renewal_id IS NOT NULL, other.id)
+             < (NOT $is_urgent::bool, $renewal_id::int8 IS NOT NULL, $id))
          OR ($renewal_id::int8 IS NOT NULL AND other.kind IN ('renew', 'delete', 'restore')))
    ) OR EXISTS (
      SELECT FROM renewals AS renewal
      WHERE renewal.domain_name = $name AND renewal.ended_at IS NULL
-       AND (${mayBeExecuted("renewal", "renewal_id")} OR renewal.phase = 'pending')) AS is_held`,
-  { is_held: "bool" },
+       AND (${mayBeExecuted("renewal", "renewal_id")} OR renewal.phase = 'pending' AND NOT ${passesPending("$kind")})
+   ) AS is_held,
+     CASE WHEN $kind = 'renew' THEN ${holdingRenewal} END AS holding_renewal`,
+  { is_held: "bool", holding_renewal: "text?" },
 );
 
 const renewalTurn = statement(
@@ -37,17 +54,19 @@ const renewalTurn = statement(
   `SELECT EXISTS (
      SELECT FROM changes AS other WHERE other.domain_name = $name AND other.ended_at IS NULL
        AND (${mayBeExecuted("other", "change_id")} OR other.status = 'Pending' OR other.kind IN ('renew', 'delete', 'restore'))
-   ) AS is_held`,
-  { is_held: "bool" },
+   ) AS is_held, ${holdingRenewal} AS holding_renewal`,
+  { is_held: "bool", holding_renewal: "text?" },
 );
 
 /** Whether an order about a name has to wait for another one. */
 export async function isChangeHeld(
   { context }: RegistrySessions,
-  order: { id: number; domain_name: string; is_urgent: boolean; renewal_id: number | null },
+  order: { id: number; domain_name: string; kind: string; is_urgent: boolean; renewal_id: number | null },
 ): Promise<boolean> {
-  const { id, domain_name: name, is_urgent, renewal_id } = order;
-  const [row] = await context.database.query(changeTurn, { id, name, is_urgent, renewal_id, now: context.clock.now() });
+  const { id, domain_name: name, kind, is_urgent, renewal_id } = order;
+  const now = context.clock.now();
+  const [row] = await context.database.query(changeTurn, { id, name, kind, is_urgent, renewal_id, now });
+  await reportHeldRenewal(context, name, row?.holding_renewal ?? undefined);
   return row?.is_held ?? false;
 }
 
@@ -57,7 +76,19 @@ export async function isRenewalHeld(
   { domain_name: name }: { domain_name: string },
 ): Promise<boolean> {
   const [row] = await context.database.query(renewalTurn, { name });
+  await reportHeldRenewal(context, name, row?.holding_renewal ?? undefined);
   return row?.is_held ?? false;
+}
+
+/** The registry may take weeks to decide, and the name expires meanwhile. The pending order's end resolves the alarm. */
+async function reportHeldRenewal(
+  context: RegistrySessions["context"],
+  name: string,
+  holding: string | undefined,
+): Promise<void> {
+  if (holding === undefined) return;
+  const note = `its renewal waits for ${holding}, which the registry has left pending: ask it to decide; orders settle ${holding} ends it by hand`;
+  await raiseAlarm(context, { kind: "renewal-held", subject: name, note });
 }
 
 // Beside a command without an answer, also a row that was written since: what an earlier look has shown may be outdated.

@@ -5,15 +5,14 @@ import {
   attentionLookMs,
   type ChangeContext,
   type ChangeTable,
-  longestWaitMs,
   type Outcome,
   type StepCopy,
 } from "#domains/changes/change.ts";
-import { dueRows, wake } from "#domains/changes/due.ts";
+import { wake } from "#domains/changes/due.ts";
 import { attemptsOf, parseAttempts } from "#domains/changes/proof.ts";
 import { createWriter } from "#domains/changes/write.ts";
 import { authCodeEffects } from "#domains/managing/auth-code/rows.ts";
-import { type ChangeEvent, changePhases, changeStates } from "#domains/managing/states.ts";
+import { type ChangeEvent, type ChangeState, changePhases, changeStates } from "#domains/managing/states.ts";
 import { orderStatuses } from "#domains/orders/states.ts";
 import { type Departure, leavePortfolio, returnToPortfolio } from "#domains/portfolio/rows.ts";
 import { type ShownDomain, takeShown } from "#domains/portfolio/shown.ts";
@@ -185,23 +184,17 @@ const changeWriter = createWriter({
      (SELECT ${wake("renewal", "schedule.registry_id")}::text FROM schedule WHERE schedule.id = written.renewal_id))`,
 });
 
-export const dueChanges = dueRows({ table: "changes", name: "change", taken: "renewal_id IS NULL", longestWaitMs });
+/** The registry took a command: the order's next command gets all the time again. */
+const takenEvents = new Set<ChangeEvent | undefined>(["prepared", "answered", "pending"]);
 
-/** Those of the schedule: many names can be due on one day. */
-export const dueScheduledChanges = dueRows({
-  table: "changes",
-  name: "change",
-  of: "schedule",
-  taken: "renewal_id IS NOT NULL",
-  longestWaitMs,
-});
-
-/** A command that the registry took ends the wait for credit: the order's next command gets all the time again. */
-const takenEvents = new Set<ChangeEvent>(["prepared", "answered", "pending"]);
-
-function waitingSince({ waiting_since: since }: ChangeOrder, event: ChangeEvent | undefined, now: Date): Date | null {
-  if (event === "out-of-credit") return since ?? now;
-  return event !== undefined && takenEvents.has(event) ? null : since;
+/** Since when every try has failed. */
+function waitingSince(
+  { waiting_since: since }: ChangeOrder,
+  { event, countsAsFailure }: ChangeOutcome,
+  now: Date,
+): Date | null {
+  if (countsAsFailure) return since ?? now;
+  return takenEvents.has(event) ? null : since;
 }
 
 export const changeTable: ChangeTable<ChangeOrder, ChangeOutcome> = {
@@ -211,11 +204,12 @@ export const changeTable: ChangeTable<ChangeOrder, ChangeOutcome> = {
   // These are steps of the next attempt.
   keepsBackoff: new Set<ChangeEvent>(["prepared", "next", "pending", "unanswered"]),
 
-  after: (order, { event, isDispute, operatorNote, end }, _to, now) => ({
-    found: end?.next === undefined ? order.found : { ...(order.found as object), next: end.next },
-    disputes: order.disputes + (isDispute ? 1 : 0),
-    waiting_since: waitingSince(order, event, now),
-    operator_note: operatorNote ?? null,
+  after: (order, outcome, _to, now) => ({
+    found: outcome.end?.next === undefined ? order.found : { ...(order.found as object), next: outcome.end.next },
+    disputes: order.disputes + (outcome.isDispute ? 1 : 0),
+    waiting_since: waitingSince(order, outcome, now),
+    // An event that is written with the next one neither raises nor resolves an alarm.
+    operator_note: outcome.operatorNote ?? (outcome.isFree ? order.operator_note : null),
   }),
 
   values: ({ renewal_id }, { shown, end }) => ({
@@ -228,18 +222,23 @@ export const changeTable: ChangeTable<ChangeOrder, ChangeOutcome> = {
     expires_at: end?.returned?.expiresAt,
   }),
 
-  alarms(order, outcome): AlarmChange[] {
+  alarms(order, outcome, to): AlarmChange[] {
     const { domain_name: subject } = order;
     const { end } = outcome;
     const changes = order.renewal_id === null ? alarmsAsOrder(order, outcome) : alarmsOfSchedule(order, outcome);
     // This alarm stays open until an operator resolves it.
     if (end?.alarm !== undefined) changes.push({ kind: "renewal-dates", subject, note: end.alarm });
+    // The name's renewal has waited for it.
+    if (order.status === "Pending" && changeStates.isFinal(to as ChangeState)) {
+      changes.push({ kind: "renewal-held", subject });
+    }
     // An alarm about the renewal that has ended with this order.
     if (end?.renewedUntil || end?.departure) changes.push({ kind: "renewal", subject });
     return changes;
   },
 };
 
+/** The alarm stays open until an outcome needs no operator. */
 /** The alarm stays open until an outcome needs no operator. */
 function alarmsAsOrder(order: ChangeOrder, { operatorNote: note }: ChangeOutcome): AlarmChange[] {
   const alarm = { kind: "order", subject: order.change_code } as const;

@@ -41,6 +41,9 @@ export const changeMachine: Machine<ChangeOrder, ChangeOutcome> = {
   ...changeTable,
   step: (sessions, order) => onName(sessions, order.domain_name, () => step(sessions, order)),
   delayMs: ({ renewal_id }, { operatorNote }) => (renewal_id !== null && operatorNote ? attentionLookMs : undefined),
+  // The schedule's orders have weeks, and their renewals call an operator.
+  failing: ({ renewal_id, waiting_since: since, operator_note: note }) =>
+    renewal_id === null ? { since, note } : undefined,
 };
 
 async function step(sessions: RegistrySessions, order: ChangeOrder): Promise<ChangeOutcome> {

@@ -110,6 +110,8 @@ const eventsOfCodes = eventsByCode<ChangeEvent>({
 const configurationCodes = [2100, 2101, 2102, 2103, 2307];
 /** RFC 5730 §3: a parameter value policy error. */
 const policyCode = 2306;
+const creditCode = 2104;
+const takenCodes = [1000, 1001];
 
 /** Orders of the schedule have weeks, and there may be thousands. */
 const purposeOf = ({ renewal_id }: ChangeOrder): SessionPurpose => (renewal_id === null ? "change" : "renewal");
@@ -147,13 +149,13 @@ export function commandsOf(kind: OrderKind, of: ChangeOrder): Kind<ChangeOrder, 
       return keptOpen(order, readAnswer(sessions, order, answer));
     },
     unreachable: (reason) => ({ event: "not-executed", countsAsFailure: true, reason }),
-    invalid: (attempt, reason) =>
-      keptOpen(of, {
-        event: "rejected",
-        attempt,
-        operatorNote: `the command could not be sent: ${reason}`,
-        reason: "the registry's rules do not allow these values",
-      }),
+    invalid(attempt, reason, isNotOffered) {
+      // The registry's profile promises more than the registry offers.
+      if (isNotOffered) return keptOpen(of, { event: "failed", attempt, operatorNote: reason, reason });
+      const operatorNote = `the command could not be sent: ${reason}`;
+      const said = "the registry's rules do not allow these values";
+      return keptOpen(of, { event: "rejected", attempt, operatorNote, reason: said });
+    },
     proof: (sessions, order, name) => proofOf(sessions, order, kind, name),
     isLost: (order) => order.verify_cause === "lost",
     seenOnce: "seen-once",
@@ -223,12 +225,9 @@ function readAnswer(
       // A host or a contact is ready: what is left to do, info shows.
       return { event: command.startsWith("domain:") ? event : "prepared", attempt };
     case "pending":
-      // A host or a contact is not ready yet: the next look shows its status.
-      return {
-        event: command.startsWith("domain:") ? event : "prepared",
-        attempt,
-        nextStepAt: later(sessions, sessions.profile.reconcileIntervalMs),
-      };
+      // What the domain shows now is taken over at once. A host or a contact is not ready yet.
+      if (command.startsWith("domain:")) return { event, attempt };
+      return { event: "prepared", attempt, nextStepAt: later(sessions, sessions.profile.reconcileIntervalMs) };
     case "disputed": {
       if (order.disputes + 1 < disputesMax) return { event, attempt, reason, isDispute: true, countsAsFailure: true };
       return { event: response.code === policyCode ? "rejected" : "failed", attempt, reason, shown };
@@ -256,11 +255,17 @@ function outOfCredit(
   reason: string,
 ): ChangeOutcome {
   const now = context.clock.now();
-  if (now.getTime() - (order.waiting_since ?? now).getTime() > creditWaitMsMax) {
+  if (now.getTime() - (withoutCreditSince(order) ?? now).getTime() > creditWaitMsMax) {
     return { event: "failed", attempt, reason };
   }
   const operatorNote = `it waits for credit at ${order.registry_id}: ${reason}`;
   return { event: "out-of-credit", attempt, reason, operatorNote, countsAsFailure: true };
+}
+
+/** When the registry first refused its present command for lack of credit. */
+function withoutCreditSince({ attempts }: ChangeOrder): Date | undefined {
+  const taken = attempts.findLastIndex(({ result_code: code }) => code !== null && takenCodes.includes(code));
+  return attempts.slice(taken + 1).find(({ result_code: code }) => code === creditCode)?.committed_at;
 }
 
 async function proofOf(
@@ -286,7 +291,7 @@ async function proofOf(
     case "send": {
       if (order.verify_cause === "lost") {
         if (isPending(order, kind)) {
-          return { is: "decided", outcome: { event: "pending", nextStepAt } };
+          return { is: "decided", outcome: { event: "pending", nextStepAt, shown } };
         }
         return {
           is: "not-done",
@@ -320,11 +325,15 @@ export async function lookAtPending(
   const plan = await lookAndPlan(sessions, order, kind, name);
   const { shown } = order;
   if (isPending(order, kind)) {
-    return { nextStepAt: later(sessions, sessions.profile.reconcileIntervalMs) };
+    return { nextStepAt: later(sessions, sessions.profile.reconcileIntervalMs), shown };
   }
   if (plan.is !== "send" && plan.is !== "prepare") {
     return outcomeOf(order, plan.is === "refused" ? { ...plan, as: "failed" } : plan);
   }
+  // A registry may be late to show that a change is pending.
+  const settledBefore = later(sessions, -sessions.profile.settleMs);
+  const isNew = order.attempts.some(({ answered_at: at }) => at !== null && at > settledBefore);
+  if (isNew) return { nextStepAt: later(sessions, sessions.profile.settleMs), shown };
   const reason = "the registry did not approve the change";
   if (order.renewal_id !== null) return { event: "not-seen", countsAsFailure: true, reason, shown };
   return { event: "failed", reason, shown };

@@ -14,7 +14,10 @@ import type { Secret } from "#lib/secret.ts";
 import { checkAfter } from "#use-case/check-after.ts";
 import type { Answer, UseCaseRequest } from "#use-case/use-case.ts";
 
-/** How many orders of one reseller may be open, beside those of the schedule. */
+/**
+ * How many orders of one reseller that only set a value may be open, and how many others, beside those of the schedule: neither keep
+ * the other ones out.
+ */
 const liveOrdersMax = 10_000;
 const limitRetrySeconds = 60;
 
@@ -59,7 +62,8 @@ const supersede = statement(
 const countLive = statement(
   "changes-live",
   `SELECT count(*) AS live FROM (
-     SELECT FROM changes WHERE reseller_id = $reseller_id AND ended_at IS NULL AND renewal_id IS NULL
+     SELECT FROM changes
+     WHERE reseller_id = $reseller_id AND ended_at IS NULL AND renewal_id IS NULL AND is_urgent = $is_urgent::bool
      LIMIT $rows_max::int4) AS open`,
   { live: "int8" },
 );
@@ -195,7 +199,8 @@ export async function insertOrder(
   { domain_name: name, registry_id }: OrderedName,
   { code, resellerId, kind, input, secretSealed, note, isOwners }: InsertedOrder,
 ): Promise<void> {
-  const [open] = isOwners ? [] : await tx.query(countLive, { reseller_id: resellerId, rows_max: liveOrdersMax });
+  const counted = { reseller_id: resellerId, is_urgent: kind.isUrgent, rows_max: liveOrdersMax };
+  const [open] = isOwners ? [] : await tx.query(countLive, counted);
   if ((open?.live ?? 0) >= liveOrdersMax) {
     throw new ApiError("order_limit_reached", { headers: { "retry-after": String(limitRetrySeconds) } });
   }

@@ -1,4 +1,5 @@
 /** Host objects (RFC 5732): what is left to do until a name can delegate to its name servers. */
+import type { Attempt } from "#domains/changes/change.ts";
 import type { Ask } from "#domains/changes/proof.ts";
 import { hasHostCommands, superordinateOf, type WantedHost } from "#domains/name-servers/wanted.ts";
 import { canonicalAddress } from "#lib/net/plain-address.ts";
@@ -25,10 +26,23 @@ export interface HostsWanted {
   delegated: ReadonlySet<string>;
   /** The names above hosts that are the reseller's. */
   own: ReadonlySet<string>;
+  /** How many of the order's commands about hosts were left pending (1001). */
+  pendingCount: number;
 }
+
+/** How many commands about hosts the registry has left pending. */
+export const pendingHostCommands = (attempts: readonly Attempt[]) =>
+  attempts.filter(({ command, result_code }) => command.startsWith("host:") && result_code === 1001).length;
 
 /** The next command that a host needs, by a fresh look at each. */
 export async function nextHostStep(ask: Ask, wanted: HostsWanted): Promise<HostStep> {
+  const step = await lookAtHosts(ask, wanted);
+  // Each host needs one command. If there was a pending one for each, and no host is pending any more, one was denied.
+  if (step.is !== "send" || wanted.pendingCount < wanted.hosts.length) return step;
+  return { is: "refused", as: "failed", reason: `the registry did not approve the host ${step.host}` };
+}
+
+async function lookAtHosts(ask: Ask, wanted: HostsWanted): Promise<HostStep> {
   const glue = new Map<string, readonly string[]>();
   // Our login did not ask for hosts: the registry decides which of them a name can have.
   if (!hasHostCommands(wanted.registry)) return { is: "ready", glue };

@@ -15,6 +15,12 @@ export const orderMachine: Machine<Order, OrderOutcome> = {
   ...orderTable,
   step,
   adapt: applyCancelRequest,
+
+  failing({ created_at: since, operator_note: note }, { event, whileCreatesStopped }) {
+    // These have alarms of their own.
+    return event === "out-of-credit" || whileCreatesStopped ? undefined : { since, note };
+  },
+
   // A request to cancel changes what an outcome means.
   isStillValid: (before, now) => before.cancel_requested_at === null && now.cancel_requested_at !== null,
 

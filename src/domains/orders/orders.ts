@@ -171,10 +171,11 @@ export const orderTable: ChangeTable<Order, OrderOutcome> = {
   // These begin the next attempt.
   keepsBackoff: new Set<OrderEvent>(["resumed", "available"]),
 
-  after: (order, { event, contactRenewed, operatorNote }, _to, now) => ({
+  after: (order, { event, contactRenewed, operatorNote, isFree }, _to, now) => ({
     contact_renewed: contactRenewed ?? order.contact_renewed,
     waiting_since: event === "out-of-credit" ? (order.waiting_since ?? now) : order.waiting_since,
-    operator_note: operatorNote ?? null,
+    // An event that is written with the next one neither raises nor resolves an alarm.
+    operator_note: operatorNote ?? (isFree ? order.operator_note : null),
   }),
 
   values(order, { registered }, to) {

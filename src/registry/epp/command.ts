@@ -32,6 +32,8 @@ export interface EppCommand<Data> {
   readonly kind: "query" | "transform" | "session";
   /** What some registries' extensions say about its object, beside what the RFCs' elements do (src/registry/flavours/). */
   readonly facts?: CommandFacts;
+  /** Namespaces of the extensions without which it says nothing. A session that does not have them must not carry it. */
+  readonly extensionURIs?: readonly string[];
   /** The whole document. @param clTRID 3 to 64 characters, never used before */
   frame(clTRID: string): XmlElement;
   /**

@@ -57,6 +57,7 @@ function restore(commandName: string, name: string, element: XmlElement, price?:
   return {
     name: commandName,
     kind: "transform",
+    extensionURIs: [rgpNamespace],
     frame: (clTRID) => objectCommandFrame(update, clTRID, [rgp("update", [element]), feeElement("update", price)]),
     parse: (_resData, { extension }) => ({ rgpStatuses: tolerate(() => rgpStatusesOf(extension, "upData")) ?? [] }),
   };

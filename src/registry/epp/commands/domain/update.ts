@@ -9,7 +9,7 @@ import type { NameServers } from "#registry/epp/commands/domain/name-servers.ts"
 import { nameServersElement } from "#registry/epp/commands/domain/name-servers.ts";
 import type { SecDnsUpdate } from "#registry/epp/commands/domain/sec-dns.ts";
 import { secDnsUpdateElement } from "#registry/epp/commands/domain/sec-dns.ts";
-import { domainNamespace } from "#registry/epp/namespaces.ts";
+import { domainNamespace, secDnsNamespace } from "#registry/epp/namespaces.ts";
 import type { XmlElement } from "#registry/epp/xml/xml.ts";
 import { elementsOf, optionalOf } from "#registry/epp/xml/xml.ts";
 
@@ -51,6 +51,7 @@ export function domainUpdate(request: DomainUpdateRequest): EppCommand<undefined
   return {
     name: "domain:update",
     kind: "transform",
+    ...(request.secDns && { extensionURIs: [secDnsNamespace] }),
     frame: (clTRID) => objectCommandFrame(element, clTRID, extensions),
     parse: () => undefined,
   };
