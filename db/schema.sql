@@ -135,6 +135,7 @@ TABLE changes
   CREATE INDEX changes_step ON public.changes USING btree (registry_id, next_step_at) WHERE (ended_at IS NULL)
   CREATE INDEX changes_step_schedule ON public.changes USING btree (registry_id, next_step_at) WHERE ((ended_at IS NULL) AND (renewal_id IS NOT NULL))
   CREATE INDEX changes_turn ON public.changes USING btree (registry_id, reseller_id, next_step_at) WHERE ((ended_at IS NULL) AND (NOT is_urgent))
+  CREATE INDEX changes_urgent_step ON public.changes USING btree (registry_id, next_step_at) WHERE ((ended_at IS NULL) AND is_urgent AND (renewal_id IS NULL))
   CREATE UNIQUE INDEX changes_live_paid ON public.changes USING btree (domain_name) WHERE ((ended_at IS NULL) AND (kind = ANY (ARRAY['renew'::text, 'restore'::text])))
   CREATE UNIQUE INDEX changes_live_renewal ON public.changes USING btree (renewal_id) WHERE ((renewal_id IS NOT NULL) AND (ended_at IS NULL))
   CREATE TRIGGER ended_order_copied AFTER INSERT ON public.changes FOR EACH ROW WHEN ((new.ended_at IS NOT NULL)) EXECUTE FUNCTION ended_order_copied()

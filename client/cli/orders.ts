@@ -83,7 +83,7 @@ export const readDomain = (domainName: string) => async (client: Client) => ({
  * Waits for an order and shows progress. Resolves with its final state, or the last state seen when the time ran out.
  * `accepted` is the answer that has just created the order, if there is one.
  */
-export function followOrder(
+function followOrder(
   client: Client,
   orderCode: string,
   timeoutMs: number,
@@ -99,7 +99,7 @@ export function followOrder(
 }
 
 /** Throws `CommandFailure` unless the order is `Finished`: it ended in failure, or is still in progress. */
-export function checkFinished(order: Order): void {
+function checkFinished(order: Order): void {
   if (order.status === "Finished") return;
   const name = `order ${order.order_code}`;
   if (unfinished.includes(order.status)) {
