@@ -2,7 +2,14 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { encodeFrame, FrameDecoder, FrameError, frameBytesMax } from "#registry/epp/frame.ts";
+import {
+  encodeFrame,
+  FrameDecoder,
+  FrameError,
+  frameBytesMax,
+  headBytesMax,
+  refusedBytesMax,
+} from "#registry/epp/frame.ts";
 import { encodeFrame as encodeSandboxFrame, FrameLengthError, FrameReader } from "../../sandbox/registry/framing.ts";
 import { defaultSettings } from "../../sandbox/registry/settings.ts";
 import { seed } from "./seed.ts";
@@ -14,6 +21,8 @@ interface Framing {
   /** Takes chunks one after the other, and returns the bodies that each completes. */
   startReader: () => (chunk: Buffer) => Buffer[];
   lengthError: new (message: string) => Error;
+  /** The longest frame that it does not refuse by its header. The client reads the head of a longer one than it takes. */
+  headerBytesMax: number;
 }
 
 const framings: Readonly<Record<string, Framing>> = {
@@ -24,6 +33,7 @@ const framings: Readonly<Record<string, Framing>> = {
       return (chunk) => decoder.push(chunk);
     },
     lengthError: FrameError,
+    headerBytesMax: refusedBytesMax,
   },
   sandbox: {
     encode: encodeSandboxFrame,
@@ -32,6 +42,7 @@ const framings: Readonly<Record<string, Framing>> = {
       return (chunk) => [...reader.push(chunk)];
     },
     lengthError: FrameLengthError,
+    headerBytesMax: frameBytesMax,
   },
 };
 
@@ -86,14 +97,14 @@ for (const [writer, reader] of pairs) {
   });
 }
 
-for (const [name, { encode, startReader, lengthError }] of Object.entries(framings)) {
+for (const [name, { encode, startReader, lengthError, headerBytesMax }] of Object.entries(framings)) {
   describe(`the ${name}`, () => {
     const impossible = fc.oneof(
       fc.integer({ min: 0, max: 4 }),
-      fc.integer({ min: frameBytesMax + 1, max: 0xffff_ffff }),
+      fc.integer({ min: headerBytesMax + 1, max: 0xffff_ffff }),
     );
 
-    test("refuses a frame of less than 5 bytes or more than 4 MiB at its fourth byte, wherever it stands", () => {
+    test("refuses a frame of less than 5 bytes, or more than it ever reads, at its fourth byte, wherever it stands", () => {
       fc.assert(
         fc.property(texts, impossible, chunkSizes, (bodies, length, sizes) => {
           const read = startReader();
@@ -112,7 +123,11 @@ for (const [name, { encode, startReader, lengthError }] of Object.entries(framin
       const header = Buffer.alloc(4);
       for (let length = frameBytesMax + 1; length <= 0xffff_ffff; length += 0x20_0000) {
         header.writeUInt32BE(length);
-        assert.throws(() => startReader()(header), lengthError);
+        const read = startReader();
+        assert.throws(() => {
+          read(header);
+          read(Buffer.alloc(headBytesMax));
+        }, lengthError);
       }
       // 2,000 frames of up to 4 GiB: were one of them allocated, it would be more than this.
       assert.ok(process.memoryUsage().arrayBuffers - before < frameBytesMax);
