@@ -134,6 +134,20 @@ function addHost({ gateway }: Stage, host: string, users: readonly string[]): vo
   }
 }
 
+test("a delete that was refused has not deleted a name that another registrar holds afterwards", async (t) => {
+  const stage = await startWith(t);
+  const { registry } = stage.gateway;
+  registry.setFaults({ commands: [{ command: "domain:delete", as: "refuse", code: 2304 }] });
+  const held = registry.hold({ command: "domain:delete", at: "before-answer" });
+  const location = await order(stage, "DELETE", `/domains/${name}?confirm=${name}`);
+  await held.reached(1);
+  registry.store.domains.put({ ...registry.store.domains.find(name)!, clID: "rival" });
+  held.release();
+  const ended = await stage.gateway.settled(stage.reseller, location);
+  assert.equal(ended.status, "Errors");
+  assert.match(String(ended.error_text), /another registrar holds the name now/);
+});
+
 test("hosts below a deleted name that only the name itself uses are deleted first", async (t) => {
   const stage = await startWith(t);
   addHost(stage, `ns1.${name}`, [name]);

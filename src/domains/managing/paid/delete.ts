@@ -15,6 +15,7 @@ import { parsePathName } from "#domains/portfolio/read.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { addDays } from "#domains/renewals/terms.ts";
 import { ApiError, invalidField } from "#errors.ts";
+import { isServerFault, isSuccess } from "#registry/epp/codes.ts";
 import { domainDelete } from "#registry/epp/commands/domain/delete.ts";
 import type { DomainInfo } from "#registry/epp/commands/domain/info.ts";
 import type { UseCase } from "#use-case/use-case.ts";
@@ -51,7 +52,11 @@ export const deleteOrderKind: OrderKind = {
   },
 };
 
-const isSent = ({ attempts }: ChangeOrder) => ofCommand(attempts, deleteName).length > 0;
+/** Whether one of its deletes was not refused for certain: a name that is gone, or somebody else's, may have left by it. */
+const isSent = ({ attempts }: ChangeOrder) =>
+  ofCommand(attempts, deleteName).some(
+    ({ result_code: code }) => code === null || isSuccess(code) || isServerFault(code),
+  );
 
 async function planDelete(sessions: RegistrySessions, order: ChangeOrder, name: NameInfo, ask: Ask): Promise<Plan> {
   switch (name.is) {
