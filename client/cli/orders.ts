@@ -83,12 +83,7 @@ export const readDomain = (domainName: string) => async (client: Client) => ({
  * Waits for an order and shows progress. Resolves with its final state, or the last state seen when the time ran out.
  * `accepted` is the answer that has just created the order, if there is one.
  */
-function followOrder(
-  client: Client,
-  orderCode: string,
-  timeoutMs: number,
-  accepted?: Answer<unknown>,
-): Promise<Order> {
+function followOrder(client: Client, orderCode: string, timeoutMs: number, accepted?: Answer<unknown>): Promise<Order> {
   const checkAfterSeconds = accepted?.checkAfterSeconds;
   return follow<Order>({
     opening: accepted && `${orderCode} accepted`,
