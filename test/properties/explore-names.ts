@@ -18,7 +18,7 @@ import { until } from "../orders/judge.ts";
 import { startWithWorkers, type WorkerProcess } from "../orders/worker-process.ts";
 import { giveNames } from "../renewals/stage.ts";
 import { type EndedOrder, judgeNames, judgeOrders, type PlayedName } from "./judge-names.ts";
-import { type Call, type Caller, wishes } from "./name-calls.ts";
+import { type Call, type Caller, requests } from "./name-calls.ts";
 import { seed } from "./seed.ts";
 
 const stepsPerSequence = 50;
@@ -87,7 +87,7 @@ const steps: readonly ((play: Play) => Promise<void>)[] = [
 async function callAny(play: Play): Promise<void> {
   const name = pick(play, namesOf(play));
   const kind = kindFor(play, name);
-  const wanted = await wishes[kind]!(play, name);
+  const wanted = await requests[kind]!(play, name);
   // A caller that got no answer asks again, perhaps at the same moment.
   const times = wanted.isPaid ? 1 + play.random(2) : 1;
   await Promise.all(Array.from({ length: times }, () => send(play, kind, name, wanted)));
@@ -99,7 +99,7 @@ function kindFor(play: Play, name: string): string {
   const domain = play.gateway.registry.store.domains.find(name);
   const answers = [domain?.deletion && "restore", domain?.transfer?.status === "pending" && "transfer-answer"];
   const fitting = answers.find((kind) => typeof kind === "string");
-  return fitting && play.random(2) === 0 ? fitting : pick(play, Object.keys(wishes));
+  return fitting && play.random(2) === 0 ? fitting : pick(play, Object.keys(requests));
 }
 
 async function send(play: Play, kind: string, name: string, wanted: Call): Promise<void> {

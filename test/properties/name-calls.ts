@@ -1,4 +1,4 @@
-/** Every call about a registered name, with random wishes. */
+/** Every call about a registered name, with random contents. */
 import type { TestGateway, TestReseller } from "../harness/gateway.ts";
 
 export interface Caller {
@@ -17,7 +17,7 @@ export interface Call {
   refusals?: readonly number[];
 }
 
-type WishFor = (caller: Caller, name: string) => Call | Promise<Call>;
+type RequestFor = (caller: Caller, name: string) => Call | Promise<Call>;
 
 const put = (name: string, path: string, body: object): Call => ({
   method: "PUT",
@@ -37,7 +37,7 @@ const contact = (number: number) => ({
 });
 
 /** By the kind of order that a call places. A kind is drawn as often as any other. */
-export const wishes: Readonly<Record<string, WishFor>> = {
+export const requests: Readonly<Record<string, RequestFor>> = {
   "transfer-lock": ({ random }, name) => put(name, "transfer-lock", { transfer_locked: random(3) === 0 }),
   nameservers: ({ random }, name) => {
     const own = ["ns1", "ns2"].map((label) => {
