@@ -5,8 +5,7 @@
  */
 import type { Client } from "pg";
 import type { Context } from "#context.ts";
-import { createLookLane } from "#domains/portfolio/compare-names.ts";
-import type { RegistrySessions } from "#domains/registry/sessions.ts";
+import { newSessions } from "#domains/registry/sessions.ts";
 import { awaitPredecessor, changesLock, watchPredecessor } from "#jobs/predecessor.ts";
 import { startChanges } from "#jobs/registry-changes.ts";
 import { answerChecks } from "#jobs/registry-checks.ts";
@@ -161,17 +160,7 @@ async function runAsOwner(
   const drain = () => pool.drain(lease.lost.aborted ? Math.min(drainMs, lease.msLeft()) : drainMs);
   lease.lost.addEventListener("abort", drain);
   if (lease.lost.aborted) drain();
-  const sessions: RegistrySessions = {
-    context,
-    profile,
-    pool,
-    contacts: new Map(),
-    leavingContacts: new Set(),
-    names: new Map(),
-    lookLane: createLookLane(context, profile),
-    createsDone: 0,
-    queryClTrid: () => `Q-${context.random.bytes(9).toString("base64url")}`,
-  };
+  const sessions = newSessions(context, profile, pool);
   const { liveness } = options;
   await liveness.add(changesLock(profile.id));
   const stopAnswering = answerChecks(sessions);

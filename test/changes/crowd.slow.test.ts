@@ -12,6 +12,7 @@ const roundsCount = 5;
 const ordersPerRound = 8;
 const placedAtOnce = 10;
 const sessionsMax = 10;
+const commandsPerSecond = 100;
 /** Those that were sent already, or have a session. In one queue with the changes, an order had thousands before it. */
 const changeCommandsMax = 4 * sessionsMax;
 const termDaysLeft = 200;
@@ -44,9 +45,12 @@ async function orderAll(stage: Stage, names: readonly string[]): Promise<string[
   return locations;
 }
 
+const framesIn = ({ gateway }: Stage) =>
+  gateway.registry.store.journal.entries({}).filter(({ direction }) => direction === "in");
+
 /** How many commands the registry got between an order's check and its create. */
-function commandsBefore({ gateway }: Stage, name: string): number {
-  const frames = gateway.registry.store.journal.entries({}).filter(({ direction }) => direction === "in");
+function commandsBefore(stage: Stage, name: string): number {
+  const frames = framesIn(stage);
   const placeOf = (command: string) => frames.findIndex((entry) => entry.name === name && entry.command === command);
   const [check, create] = [placeOf("domain:check"), placeOf("domain:create")];
   assert.ok(check >= 0 && create > check);
@@ -64,7 +68,7 @@ function reportRatio(t: TestContext, share: number, idle: readonly number[], bus
 
 test("registrations of others come before a thousand changes that wait, and all are carried out", async (t) => {
   const patience = { transformTimeoutMs: 30_000, queryTimeoutMs: 60_000 };
-  const registry = { ...patience, sessionsMax, commandsPerSecond: 100 };
+  const registry = { ...patience, sessionsMax, commandsPerSecond };
   const sandbox = { journalFramesMax: 1_000_000 };
   const stage = await startStage(t, ["earlier.example"], { registry, sandbox });
   const { gateway } = stage;
@@ -84,6 +88,12 @@ test("registrations of others come before a thousand changes that wait, and all 
     await hold.reached(sessionsMax / 2);
     idle.push(...(await registerSome(other, `idle-${round}`)));
     hold.release();
+    // Until they have used what was saved up meanwhile, and more.
+    const seen = framesIn(other).length;
+    await until(
+      "the changes take the registry's whole rate",
+      () => framesIn(other).length > seen + 1.5 * commandsPerSecond,
+    );
     busy.push(...(await registerSome(other, `busy-${round}`)));
     hold = holdChanges();
   }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { compareNames, createLookLane } from "#domains/portfolio/compare-names.ts";
-import type { RegistrySessions } from "#domains/registry/sessions.ts";
+import { compareNames } from "#domains/portfolio/compare-names.ts";
+import { newSessions } from "#domains/registry/sessions.ts";
 import { openRegistryPool } from "#jobs/registry-pool.ts";
 import { domainCheck } from "#registry/epp/commands/domain/check.ts";
 import { startTestGateway } from "../harness/gateway.ts";
@@ -38,17 +38,7 @@ async function startRun(t: TestContext, namesCount: number) {
   const pool = await openRegistryPool(context, profile);
   t.after(() => pool.drain(0));
   const clock = createManualClock(0);
-  const sessions: RegistrySessions = {
-    context,
-    profile,
-    pool,
-    contacts: new Map(),
-    leavingContacts: new Set(),
-    names: new Map(),
-    lookLane: createLookLane({ clock }, profile),
-    createsDone: 0,
-    queryClTrid: () => `Q-${context.random.bytes(9).toString("base64url")}`,
-  };
+  const sessions = newSessions(context, profile, pool, clock);
   const stop = new AbortController();
   t.after(() => stop.abort());
   return {

@@ -6,12 +6,9 @@ import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { lookAtName } from "#domains/portfolio/look-at-name.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
-import { type Clock, sleep } from "#lib/clock.ts";
-import { TokenBucket } from "#registry/epp/pool/token-bucket.ts";
+import { sleep } from "#lib/clock.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
-/** The most of `commandsPerSecond` that these looks use. */
-const rateShare = 0.1;
 const dayMs = 24 * 60 * 60_000;
 /** 3:23 UTC. */
 const nightMs = (3 * 60 + 23) * 60_000;
@@ -50,9 +47,6 @@ const namesToCompare = statement(
 );
 
 const noteLook = statement("domain-looked-at", "UPDATE domains SET looked_at = $now WHERE domain_name = $name", {});
-
-export const createLookLane = ({ clock }: { clock: Clock }, { commandsPerSecond }: RegistryProfile) =>
-  new TokenBucket(commandsPerSecond * rateShare, clock);
 
 /** When the last night began. */
 function nightBefore(now: Date): Date {
@@ -96,7 +90,7 @@ export async function awaitIdleTurn({ lookLane, pool }: RegistrySessions, ended:
   const end = () => resolve(false);
   ended.addEventListener("abort", end, { once: true });
   try {
-    const isTurn = await Promise.race([lookLane.take(0, () => !ended.aborted), whenEnded]);
+    const isTurn = await Promise.race([lookLane.take({ isWanted: () => !ended.aborted }), whenEnded]);
     while (!ended.aborted && !pool.isIdle()) await sleep(busyPauseMs, ended);
     return isTurn && !ended.aborted;
   } finally {

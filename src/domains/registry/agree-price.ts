@@ -24,7 +24,7 @@ export async function agreePrice(
   asked: PaidCommand,
   by: "order" | "schedule",
 ): Promise<AgreedPrice> {
-  const purpose = by === "schedule" ? "renewal" : asked.command === "create" ? "check" : "change";
+  const purpose = by === "schedule" ? "renewal" : asked.command === "create" ? "check" : "urgent-change";
   try {
     const premium = policyOf(profile, by);
     const found = await pool.findPrice(name, asked, { purpose, waitMs: sessionWaitMs, premium });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createLookLane } from "#domains/portfolio/compare-names.ts";
 import { drainPollQueue } from "#domains/registry/poll.ts";
+import { newSessions } from "#domains/registry/sessions.ts";
 import { openRegistryPool } from "#jobs/registry-pool.ts";
 import { startTestGateway } from "../../../test/harness/gateway.ts";
 
@@ -15,19 +15,8 @@ test("the registry's messages are read although every session is busy with order
   const [profile = assert.fail()] = context.registries;
   const pool = await openRegistryPool(context, profile);
   t.after(() => pool.drain(0));
-  const queryClTrid = () => `Q-${context.random.bytes(9).toString("base64url")}`;
   const busy = await pool.acquire("transform", { waitMs: 5_000 });
-  const read = drainPollQueue({
-    context,
-    profile,
-    pool,
-    contacts: new Map(),
-    leavingContacts: new Set(),
-    names: new Map(),
-    lookLane: createLookLane(context, profile),
-    createsDone: 0,
-    queryClTrid,
-  }).catch(String);
+  const read = drainPollQueue(newSessions(context, profile, pool)).catch(String);
   // Others give up while it waits.
   await assert.rejects(pool.acquire("transform", { waitMs: 1_500 }), { reason: "pool-full" });
   busy.release();

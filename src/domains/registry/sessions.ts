@@ -2,7 +2,7 @@ import type { Context } from "#context.ts";
 import type { NameQueues } from "#domains/changes/turns.ts";
 import type { OwnerLease } from "#domains/registry/owner-lease.ts";
 import type { EppPool } from "#registry/epp/pool/pool.ts";
-import type { TokenBucket } from "#registry/epp/pool/token-bucket.ts";
+import { TokenBucket } from "#registry/epp/pool/token-bucket.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
 /** The context of the owner's steps: what they begin and decide counts only under its lease. */
@@ -31,3 +31,25 @@ export interface RegistrySessions {
 
 /** How long a step waits for a free session before it retries later. */
 export const sessionWaitMs = 5_000;
+/** The most of `commandsPerSecond` that looks without haste use. */
+const lookShare = 0.1;
+
+/** What a process has that has just become the owner. */
+export function newSessions(
+  context: OwnerContext,
+  profile: RegistryProfile,
+  pool: EppPool,
+  lookClock = context.clock,
+): RegistrySessions {
+  return {
+    context,
+    profile,
+    pool,
+    contacts: new Map(),
+    leavingContacts: new Set(),
+    names: new Map(),
+    lookLane: new TokenBucket(profile.commandsPerSecond * lookShare, lookClock),
+    createsDone: 0,
+    queryClTrid: () => `Q-${context.random.bytes(9).toString("base64url")}`,
+  };
+}

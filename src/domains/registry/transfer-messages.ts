@@ -29,7 +29,8 @@ const showTransfer = statement(
 
 const clearTransfer = statement(
   "domain-transfer-over",
-  `UPDATE domains SET transfer = NULL WHERE domain_name = $name AND registry_id = $registry_id AND ${isNotOlder}`,
+  `UPDATE domains SET transfer = NULL, look_at = $look_at
+   WHERE domain_name = $name AND registry_id = $registry_id AND ${isNotOlder} AND transfer IS NOT NULL`,
   {},
 );
 
@@ -62,18 +63,19 @@ interface Told {
 async function applyTransfer(sessions: RegistrySessions, tx: Transaction, { name, data, seen }: Told): Promise<void> {
   const transfer = recordOf(data);
   const isPending = data.status === "pending";
+  const now = sessions.context.clock.now();
   const which = { name, registry_id: sessions.profile.id, requested_at: data.reDate };
-  if (!isPending && !isApproved(transfer)) await tx.query(clearTransfer, which);
+  if (!isPending && !isApproved(transfer)) await tx.query(clearTransfer, { ...which, look_at: now });
   if (seen.is === "absent" || seen.is === "held-by-other") {
     await judgeAbsence(sessions, tx, name, seen, isPending || isApproved(transfer) ? transfer : undefined);
     return;
   }
-  const lookSoon = later(sessions, sessions.profile.reconcileIntervalMs);
   const isAskedFor = seen.is === "held-by-us" && seen.info.statuses.includes("pendingTransfer");
   // Its own approval is late, or about a transfer before we got the name back: the next look decides.
   const isDoubtful = isApproved(transfer) || (isPending && seen.is === "unknown");
   if (!isDoubtful && !(isPending && isAskedFor)) return;
-  const lookAt = isDoubtful || data.acDate < lookSoon ? lookSoon : data.acDate;
+  // A look takes the name's statuses over.
+  const lookAt = isDoubtful ? later(sessions, sessions.profile.reconcileIntervalMs) : now;
   await tx.query(showTransfer, { transfer, look_at: lookAt, ...which });
 }
 

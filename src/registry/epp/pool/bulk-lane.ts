@@ -28,7 +28,7 @@ export class BulkLane {
     this.#waitingCount += 1;
     try {
       return await this.#oneByOne(async () => {
-        if (!(await this.#bucket.take(0, isWanted))) throw new EppNotSent("no caller waits for it");
+        if (!(await this.#bucket.take({ isWanted }))) throw new EppNotSent("no caller waits for it");
         return check();
       });
     } finally {

@@ -51,6 +51,16 @@ describe("lending sessions", () => {
     assert.ok(slow);
   });
 
+  test("changes and renewals leave one session to orders that do not have time", async (context) => {
+    const { pool } = await startFixture(context, { sessionsMax: 4 });
+    using change = await pool.acquire("change", { waitMs });
+    using renewal = await pool.acquire("renewal", { waitMs });
+    await assert.rejects(pool.acquire("change", { waitMs: 20 }), { reason: "pool-full" });
+    using create = await pool.acquire("transform", { waitMs });
+    using check = await pool.acquire("check", { waitMs });
+    assert.ok(change && renewal && create && check);
+  });
+
   test("never opens more sessions than the registry allows, and serves waiting callers in order", async (context) => {
     const { standIn, pool } = await startFixture(context, { sessionsMax: 3 });
     const order: number[] = [];

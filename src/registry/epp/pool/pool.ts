@@ -16,10 +16,10 @@ import type { EppTimeouts } from "#registry/epp/timeouts.ts";
 import type { NamePrice, PaidCommand, PremiumPolicy, PricedAvailability } from "#registry/premium.ts";
 
 /**
- * What a session is acquired for. Renewals have weeks, so other work precedes them; so it does changes of registered names. All
- * work precedes bulk checks.
+ * What a session is acquired for. Renewals have weeks, so other work precedes them; so it does changes of registered names, of which
+ * urgent ones come first. All work precedes bulk checks.
  */
-export type SessionPurpose = "check" | "transform" | "poll" | "change" | "renewal" | "bulk-check";
+export type SessionPurpose = "check" | "transform" | "poll" | "urgent-change" | "change" | "renewal" | "bulk-check";
 /** A `check` is one that a person or an order waits for, a `bulk-check` one of a list of names. */
 export type CheckPurpose = "check" | "bulk-check";
 

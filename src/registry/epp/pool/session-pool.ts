@@ -1,7 +1,7 @@
 /**
  * The sessions with one registry. A session is opened when a caller waits for one, or when fewer than `sessionsMin` are open. It
  * is lent to one caller at a time: to checks first, to renewals and bulk checks last (waiting-line.ts). One session is reserved for
- * checks, so that an interactive check never waits for a create.
+ * checks, so that an interactive check never waits for a create, and one more for orders that do not have time.
  */
 import { sleep } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
@@ -24,7 +24,7 @@ import type {
 import { isSessionLimit, SessionOpener } from "#registry/epp/pool/session-opener.ts";
 import { SignsOfLife } from "#registry/epp/pool/signs-of-life.ts";
 import { TokenBucket } from "#registry/epp/pool/token-bucket.ts";
-import { rankOf, type Waiter, WaitingLine } from "#registry/epp/pool/waiting-line.ts";
+import { type FreeSessions, isPatient, rankOf, type Waiter, WaitingLine } from "#registry/epp/pool/waiting-line.ts";
 import type { EppResponse, EppSession, RequestOptions } from "#registry/epp/session.ts";
 import { isRefusedLogin } from "#registry/epp/session.ts";
 import type { EppTimeouts } from "#registry/epp/timeouts.ts";
@@ -96,8 +96,7 @@ export class SessionPool implements EppPool {
 
   isIdle(): boolean {
     if (this.#isDraining || !this.#circuit.isClosed) return false;
-    const waiting = this.#waiters.checksCount + this.#waiters.othersCount;
-    return waiting === 0 && this.#lent.size * 2 < this.#options.sessionsMax;
+    return this.#waiters.count === 0 && this.#lent.size * 2 < this.#options.sessionsMax;
   }
 
   silentMs(): number {
@@ -132,15 +131,13 @@ export class SessionPool implements EppPool {
 
   /** Lends idle sessions to the next callers, and opens more for the others up to the limit. */
   #serve(): void {
-    let slowFree = Math.max(1, this.#opener.sessionsMax - 1) - this.#slowCount;
     for (;;) {
-      const waiter = this.#waiters.next(slowFree <= 0);
+      const waiter = this.#waiters.next(this.#free());
       const session = waiter && this.#takeIdle();
       if (!session) break;
-      if (waiter.purpose !== "check") slowFree -= 1;
       this.#lend(session, waiter);
     }
-    const needed = this.#waiters.checksCount + Math.min(this.#waiters.othersCount, Math.max(slowFree, 0));
+    const needed = this.#waiters.servable(this.#free());
     const kept = this.#options.sessionsMin ?? 0;
     while (this.#mayOpen && (this.#opener.count < needed || this.#sessionCount < kept)) this.#openOne();
   }
@@ -150,8 +147,13 @@ export class SessionPool implements EppPool {
     return this.#sessionCount < this.#opener.sessionsMax;
   }
 
-  get #slowCount(): number {
-    return [...this.#lent.values()].filter((purpose) => purpose !== "check").length;
+  /** How many sessions may still be lent to whom. */
+  #free(): FreeSessions {
+    const lent = [...this.#lent.values()];
+    const forOrders = Math.max(1, this.#opener.sessionsMax - 1);
+    const forPatient = forOrders > 2 ? forOrders - 1 : forOrders;
+    const orders = forOrders - lent.filter((purpose) => purpose !== "check").length;
+    return { orders, patient: Math.min(orders, forPatient - lent.filter(isPatient).length) };
   }
 
   get #sessionCount(): number {
@@ -181,7 +183,8 @@ export class SessionPool implements EppPool {
     return {
       extensionURIs: session.services.extensionURIs,
       request: async (command, requestOptions) => {
-        const isItsTurn = await this.#bucket.take(rankOf(purpose, this.#options.clock), isWanted);
+        const rankMs = rankOf(purpose, this.#options.clock);
+        const isItsTurn = await this.#bucket.take({ rankMs, isWanted, isPatient: isPatient(purpose) });
         if (!isItsTurn) throw new EppNotSent("no caller waits for it");
         if (isReleased) throw new EppNotSent("the lease was released");
         return this.#request(session, command, requestOptions);

@@ -56,12 +56,28 @@ describe("the token bucket", () => {
     await Promise.all(Array.from({ length: 100 }, () => bucket.take()));
     const order: string[] = [];
     const takes = ["late 2", "late 2b", "early 1", "late 2c", "early 1b"].map(async (who) => {
-      await bucket.take(Number(/\d/.exec(who)?.[0]));
+      await bucket.take({ rankMs: Number(/\d/.exec(who)?.[0]) });
       order.push(who);
     });
     nowMs = 1_000;
     await Promise.all(takes);
     assert.deepEqual(order, ["early 1", "early 1b", "late 2", "late 2b", "late 2c"]);
+  });
+
+  test("keeps a fifth of a burst back from patient callers, until they have waited for two seconds", async () => {
+    let nowMs = 0;
+    const bucket = new TokenBucket(10, { now: () => new Date(nowMs), monotonicMs: () => nowMs });
+    let patientCount = 0;
+    let othersCount = 0;
+    const patient = Array.from({ length: 10 }, () => bucket.take({ isPatient: true }).then(() => patientCount++));
+    await Promise.all(patient.slice(0, 8));
+    await Promise.all([bucket.take(), bucket.take()].map((taken) => taken.then(() => othersCount++)));
+    assert.deepEqual({ patientCount, othersCount }, { patientCount: 8, othersCount: 2 });
+    // Everything is used up again and again, and still they pass.
+    nowMs = 2_000;
+    for (let left = 8; left > 0; left--) await bucket.take();
+    await Promise.all(patient);
+    assert.equal(patientCount, 10);
   });
 
   test("saves up at most one second's worth", async () => {

@@ -13,10 +13,29 @@ const yieldsMs: Record<SessionPurpose, number> = {
   check: 0,
   transform: 1_000,
   poll: 1_000,
+  "urgent-change": 2_000,
   change: 2_000,
   renewal: 4_000,
   "bulk-check": 4_000,
 };
+
+/** Their work has time: it leaves sessions and tokens for others. */
+const patient: readonly SessionPurpose[] = ["change", "renewal", "bulk-check"];
+const purposes = Object.keys(yieldsMs) as SessionPurpose[];
+const ranked = purposes.filter((purpose) => purpose !== "bulk-check");
+const hurried = purposes.filter((purpose) => !isPatient(purpose));
+
+export function isPatient(purpose: SessionPurpose): boolean {
+  return patient.includes(purpose);
+}
+
+/** How many more sessions may be lent: checks may have any. */
+export interface FreeSessions {
+  /** To all but checks. */
+  readonly orders: number;
+  /** Of these, to patient ones. */
+  readonly patient: number;
+}
 
 /** Lower ranks are served first. */
 export function rankOf(purpose: SessionPurpose, clock: Clock): number {
@@ -35,49 +54,58 @@ export interface Waiter {
 /** Callers that wait for a session: checks, changes, renewals, bulk checks and all other work. Each gives up after its `waitMs`. */
 export class WaitingLine {
   readonly #clock: Clock;
-  readonly #checks = new Set<Waiter>();
-  readonly #others = new Set<Waiter>();
-  readonly #changes = new Set<Waiter>();
-  readonly #renewals = new Set<Waiter>();
-  readonly #bulkChecks = new Set<Waiter>();
+  readonly #lines = Object.fromEntries(purposes.map((purpose) => [purpose, new Set()])) as Record<
+    SessionPurpose,
+    Set<Waiter>
+  >;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** How many wait for a check. */
-  get checksCount(): number {
-    return this.#checks.size;
+  get count(): number {
+    return this.#countOf(purposes);
   }
 
-  get othersCount(): number {
-    return this.#others.size + this.#changes.size + this.#renewals.size + this.#bulkChecks.size;
+  #countOf(some: readonly SessionPurpose[]): number {
+    return some.reduce((sum, purpose) => sum + this.#lines[purpose].size, 0);
+  }
+
+  /** How many of those who wait may have a session now. */
+  servable(free: FreeSessions): number {
+    const checks = this.#lines.check.size;
+    const patients = Math.min(this.#countOf(patient), Math.max(free.patient, 0));
+    return checks + Math.min(this.#countOf(hurried) - checks + patients, Math.max(free.orders, 0));
   }
 
   /** Resolves with the lease. @throws EppUnavailable pool-full after `waitMs` or when unwanted, or the error of `refuseAll` */
   join(purpose: SessionPurpose, { waitMs, isWanted = () => true }: AcquireOptions): Promise<Lease> {
     const lent = Promise.withResolvers<Lease>();
-    if (this.checksCount + this.othersCount >= waitersMax) {
+    if (this.count >= waitersMax) {
       lent.reject(new EppUnavailable("pool-full"));
       return lent.promise;
     }
     const timer = setTimeout(() => this.#refuse(waiter, new EppUnavailable("pool-full")), waitMs);
     const waiter: Waiter = { purpose, isWanted, lent, timer, rankMs: rankOf(purpose, this.#clock) };
-    this.#lineOf(waiter).add(waiter);
+    this.#lines[purpose].add(waiter);
     return lent.promise;
   }
 
-  /** The caller to serve next. @param checksOnly whether other work has to wait */
-  next(checksOnly: boolean): Waiter | undefined {
-    this.#dismissUnwanted(this.#checks);
-    this.#dismissUnwanted(this.#bulkChecks);
-    const [check] = this.#checks;
-    if (checksOnly) return check;
-    const [other] = this.#others;
-    const [change] = this.#changes;
-    const [renewal] = this.#renewals;
-    const [bulkCheck] = this.#bulkChecks;
-    return firstOf(check, firstOf(other, firstOf(change, renewal))) ?? bulkCheck;
+  /** The caller to serve next. */
+  next(free: FreeSessions): Waiter | undefined {
+    this.#dismissUnwanted(this.#lines.check);
+    this.#dismissUnwanted(this.#lines["bulk-check"]);
+    if (free.orders <= 0) return this.#firstOf(["check"]);
+    if (free.patient <= 0) return this.#firstOf(hurried);
+    return this.#firstOf(ranked) ?? this.#firstOf(["bulk-check"]);
+  }
+
+  /** The one with the lowest rank, and of equal ranks the first purpose's. */
+  #firstOf(some: readonly SessionPurpose[]): Waiter | undefined {
+    return some.reduce<Waiter | undefined>((first, purpose) => {
+      const [waiter] = this.#lines[purpose];
+      return waiter && !(first && first.rankMs <= waiter.rankMs) ? waiter : first;
+    }, undefined);
   }
 
   /** Drops checks at the head of the line that no caller waits for any more. */
@@ -94,8 +122,7 @@ export class WaitingLine {
   }
 
   refuseAll(error: Error): void {
-    const lines = [this.#checks, this.#others, this.#changes, this.#renewals, this.#bulkChecks];
-    for (const waiter of lines.flatMap((line) => [...line])) this.#refuse(waiter, error);
+    for (const waiter of Object.values(this.#lines).flatMap((line) => [...line])) this.#refuse(waiter, error);
   }
 
   #refuse(waiter: Waiter, error: Error): void {
@@ -104,18 +131,7 @@ export class WaitingLine {
   }
 
   #leave(waiter: Waiter): void {
-    this.#lineOf(waiter).delete(waiter);
+    this.#lines[waiter.purpose].delete(waiter);
     clearTimeout(waiter.timer);
   }
-
-  #lineOf({ purpose }: Waiter): Set<Waiter> {
-    if (purpose === "check") return this.#checks;
-    if (purpose === "change") return this.#changes;
-    if (purpose === "bulk-check") return this.#bulkChecks;
-    return purpose === "renewal" ? this.#renewals : this.#others;
-  }
-}
-
-function firstOf(one: Waiter | undefined, other: Waiter | undefined): Waiter | undefined {
-  return one && other && other.rankMs < one.rankMs ? other : (one ?? other);
 }
