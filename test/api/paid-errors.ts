@@ -71,6 +71,20 @@ export function paidErrors({ reseller, rival, query, ordering, openOrders, setRe
         { target: "/domains/own.example/restores", says: /in your portfolio/ },
         { target: "/domains/expired.example/restores" },
       ],
+      domain_renewal_underway: [
+        {
+          target: "/domains/deleted.example/restores",
+          arrange: () =>
+            query(
+              `INSERT INTO changes (change_code, reseller_id, domain_name, registry_id, kind, input, is_urgent, status, created_at,
+                 updated_at)
+               VALUES ('REN-WAITS000-000', ${reseller.id}, 'deleted.example', 'sandbox', 'renew', '{"years": 1}', true,
+                 'NotProvisioned', now(), now())`,
+            ),
+          tidy: () => query("DELETE FROM changes"),
+          says: /not decided yet/,
+        },
+      ],
       order_limit_reached: [
         { target: "/domains/deleted.example/restores", arrange: () => limit(0), tidy: () => limit(100_000) },
       ],

@@ -3,8 +3,9 @@ import { describe, test } from "node:test";
 import type { RegistryProfile } from "#registry/registries.ts";
 import type { Settings } from "../../sandbox/registry/settings.ts";
 import type { Scope } from "../harness/database.ts";
+import type { TestGateway } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
-import { registrarId } from "../orders/judge.ts";
+import { registrarId, until } from "../orders/judge.ts";
 import { own, renewalOf, type Stage, startStage, untilRenewalIs } from "../renewals/stage.ts";
 import { change, order, received } from "./stage.ts";
 
@@ -33,12 +34,18 @@ interface Departure {
   will_renew: boolean;
 }
 
+const departuresOf = ({ databaseUrl }: TestGateway, of: string) =>
+  runSql<Departure>(
+    databaseUrl,
+    "SELECT reason, restorable_until, will_renew FROM domains_ended WHERE domain_name = $1",
+    [of],
+  );
+
 /** The name is not in the portfolio, and was deleted once. @returns its departure */
 async function assertLeft({ gateway, reseller }: Stage, of: string): Promise<Departure> {
   assert.equal((await gateway.send(reseller, "GET", `/domains/${of}`)).status, 404, of);
   assert.equal(received({ gateway, reseller }, of, "domain:delete").filter((entry) => entry.executed).length, 1, of);
-  const sql = "SELECT reason, restorable_until, will_renew FROM domains_ended WHERE domain_name = $1";
-  const departures = await runSql<Departure>(gateway.databaseUrl, sql, [of]);
+  const departures = await departuresOf(gateway, of);
   assert.equal(departures.length, 1, of);
   assert.equal(departures[0]?.reason, "deleted");
   return departures[0]!;
@@ -146,6 +153,29 @@ test("a delete that was refused has not deleted a name that another registrar ho
   const ended = await stage.gateway.settled(stage.reseller, location);
   assert.equal(ended.status, "Errors");
   assert.match(String(ended.error_text), /another registrar holds the name now/);
+});
+
+test("a delete that was lost has not deleted a name that another registrar took meanwhile", async (t) => {
+  const stage = await startWith(t, { registry: { pollIntervalMs: 20, transformTimeoutMs: 300, settleMs: 60_000 } });
+  const { gateway, reseller } = stage;
+  const { registry } = gateway;
+  const held = registry.hold({ command: "domain:delete", at: "before-execution", times: 1 });
+  const location = await order(stage, "DELETE", `/domains/${name}?confirm=${name}`);
+  await held.abandoned(1);
+  held.release({ execute: false });
+  await registry.transfer({ name, op: "request" });
+  await registry.transfer({ name, op: "server-approve" });
+  await until("the name has left", async () => (await departuresOf(gateway, name)).length > 0);
+  await gateway.stopWorker();
+  await stage.travel(1);
+  await gateway.startWorker();
+  const ended = await gateway.settled(reseller, location);
+  assert.equal(ended.status, "Errors");
+  assert.match(String(ended.error_text), /another registrar holds the name now/);
+  assert.deepEqual(
+    (await departuresOf(gateway, name)).map(({ reason }) => reason),
+    ["transferred"],
+  );
 });
 
 test("hosts below a deleted name that only the name itself uses are deleted first", async (t) => {

@@ -4,6 +4,7 @@ import type { Settings } from "../../sandbox/registry/settings.ts";
 import type { Scope } from "../harness/database.ts";
 import type { TestReseller } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
+import { until } from "../orders/judge.ts";
 import { own, type Stage, setWillRenew, startStage } from "../renewals/stage.ts";
 import { change, domain, order, received } from "./stage.ts";
 
@@ -112,6 +113,28 @@ test("a name that cannot be restored any more at the registry stays away, and th
   const ended = await change(stage, "POST", `/domains/${name}/restores`);
   assert.equal(ended.status, "Errors");
   assert.match(String(ended.error_text), /does not restore the name any more/);
+});
+
+test("a name whose renewal is not decided is restored afterwards", async (t) => {
+  const stage = await startStage(t, { registry: { backoffFirstMs: 3_600_000, backoffMaxMs: 3_600_000 } });
+  await own(stage, name);
+  await stage.travel(laterDays);
+  stage.gateway.registry.setFaults({ commands: [{ command: "domain:renew", as: "refuse", code: 2400, times: 1 }] });
+  const { expiration_date } = await domain(stage, name);
+  const renewal = await order(stage, "POST", `/domains/${name}/renewals`, { years: 1, expiration_date });
+  await until("the registry cannot renew now", () => received(stage, name, "domain:renew").length === 1);
+  await remove(stage, name);
+  const refused = await ask(stage, stage.reseller);
+  assert.equal(refused.status, 409);
+  assert.match(refused.text, /domain_renewal_underway.*not decided yet/);
+  assert.ok(Number(refused.headers["retry-after"]) > 0);
+  await stage.gateway.stopWorker();
+  await stage.travel(1);
+  await stage.gateway.startWorker();
+  const { status, error_text } = await stage.gateway.settled(stage.reseller, renewal);
+  assert.equal(status, "Errors");
+  assert.match(String(error_text), /the registry does not renew the name/);
+  assert.equal((await change(stage, "POST", `/domains/${name}/restores`)).status, "Finished");
 });
 
 test("a restore that the registry cannot answer now is carried out later", async (t) => {

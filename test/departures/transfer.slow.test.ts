@@ -22,6 +22,7 @@ import {
 const approvalDays = 5.01;
 
 interface Asked {
+  statuses: string[];
   transfer?: { status: string; requested_at: string; gaining_registrar: string; answer_by: string };
 }
 
@@ -38,8 +39,20 @@ async function startAsked(t: TestContext, name: string) {
   await own(stage, name);
   const rival = await loginRival(t, stage);
   assert.equal((await rival.ask(transferFrame("request", name, authInfoOf(stage, name)))).code, 1001);
-  await until("the request is shown", async () => (await read(stage, name)).transfer !== undefined);
+  await until("the request is shown", async () => {
+    const { transfer, statuses } = await read(stage, name);
+    return transfer !== undefined && statuses.includes("pendingTransfer");
+  });
   return { stage, rival };
+}
+
+/** A name that the rival got, and when that was asked for. */
+async function startLeft(t: TestContext, name: string) {
+  const { stage } = await startAsked(t, name);
+  const asked = stage.gateway.registry.now();
+  await stage.travel(approvalDays);
+  await untilLeft(stage, name);
+  return { stage, asked };
 }
 
 /** Every message for us was read. */
@@ -196,10 +209,7 @@ test("a name whose approval was never reported leaves at the look after the regi
 
 test("messages about a transfer that come twice, or after the name has left, change nothing", async (t) => {
   const name = "left.example";
-  const { stage } = await startAsked(t, name);
-  const asked = stage.gateway.registry.now();
-  await stage.travel(approvalDays);
-  await untilLeft(stage, name);
+  const { stage, asked } = await startLeft(t, name);
   const before = await departuresOf(stage, stage.reseller);
   for (const status of ["serverApproved", "pending", "clientCancelled"]) await tell(stage, name, status, asked);
   assert.deepEqual(await departuresOf(stage, stage.reseller), before);
@@ -209,10 +219,7 @@ test("messages about a transfer that come twice, or after the name has left, cha
 
 test("a message about a transfer of a name that we got back is judged by what the registry shows", async (t) => {
   const name = "back.example";
-  const { stage } = await startAsked(t, name);
-  const asked = stage.gateway.registry.now();
-  await stage.travel(approvalDays);
-  await untilLeft(stage, name);
+  const { stage, asked } = await startLeft(t, name);
   stage.gateway.registry.store.domains.delete(name);
   await own(stage, name);
   for (const status of ["serverApproved", "pending", "clientApproved"]) {

@@ -93,7 +93,8 @@ export const ofCommand = (attempts: readonly Attempt[], command: string) =>
 export const ofEarlierOwners = (attempts: readonly Attempt[], { lease }: OwnerContext) =>
   attempts.filter(({ epoch }) => epoch !== lease.epoch);
 
-/** The columns that an operator sees of attempts. */
+/** What an operator sees of attempts. */
+export const selectAttempts = "SELECT cl_trid, command, committed_at, answered_at, result_code, sv_trid FROM attempts";
 export const attemptColumns = {
   cl_trid: "text",
   command: "text",

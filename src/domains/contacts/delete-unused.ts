@@ -8,6 +8,7 @@
  */
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
+import { later } from "#domains/changes/proof.ts";
 import { contactOfProfile, profileColumnNames, profileColumns } from "#domains/contacts/contact.ts";
 import { digestsOf } from "#domains/contacts/stored.ts";
 import { isOfName, isOfOrder } from "#domains/contacts/use.ts";
@@ -25,9 +26,9 @@ const dayMs = 24 * 60 * 60_000;
 const keptMs = 7 * dayMs;
 /** How often an object that is used is looked at. */
 const lookAgainMs = dayMs;
-/** When the registry says that something uses the object, or does not let us delete it. */
+/** How long to wait when the registry says that something uses the object, or does not let us delete it. */
 const keepLongerMs = 30 * dayMs;
-/** When a registry refuses for now, or is not understood. */
+/** How long to wait after an answer that decides nothing. */
 const retryMs = 60 * 60_000;
 const batchRows = 1_000;
 
@@ -108,8 +109,6 @@ const atRegistry = ({ profile }: RegistrySessions, contactId: string) => ({
   contact_id: contactId,
 });
 
-const after = ({ context }: RegistrySessions, delayMs: number) => new Date(context.clock.now().getTime() + delayMs);
-
 /** A chore of the owner: one bounded batch. It never throws because the registry does not answer. */
 export async function deleteUnusedContacts(
   sessions: RegistrySessions,
@@ -120,7 +119,10 @@ export async function deleteUnusedContacts(
   const now = context.clock.now();
   const due = { registry_id: profile.id, now, rows_max: batchRows };
   for (const { contact_id: id, delete_epoch: epoch } of await context.database.query(markedDue, due)) {
-    if (!(await awaitIdleTurn(sessions, ended)) || !(await seeWhetherDeleted(sessions, id, epoch))) return;
+    if (!(await awaitIdleTurn(sessions, ended))) return;
+    const lateMs = epoch === context.lease.epoch ? 0 : lateFrameMs(context.lease, profile.takeoverSettleMs);
+    if (lateMs > 0) await lookAgain(sessions, id, lateMs);
+    else if (!(await onSession(sessions, (session) => seeWhetherDeleted(sessions, session, id)))) return;
   }
   const judged = await context.database.query(judgeDue, {
     ...due,
@@ -128,9 +130,10 @@ export async function deleteUnusedContacts(
     delete_at: new Date(now.getTime() + keptMs),
   });
   for (const { contact_id: id, unused_since } of judged) {
-    if (unused_since === null || unused_since > after(sessions, -keptMs)) continue;
+    if (unused_since === null || unused_since > later(sessions, -keptMs)) continue;
     if (profile.dataModel === "thin") await dropLocal(sessions, id);
-    else if (!(await awaitIdleTurn(sessions, ended)) || !(await deleteAtRegistry(sessions, id))) return;
+    else if (!(await awaitIdleTurn(sessions, ended))) return;
+    else if (!(await onSession(sessions, (session) => deleteAtRegistry(sessions, session, id)))) return;
   }
 }
 
@@ -153,7 +156,7 @@ async function decide(
   const { context, profile } = sessions;
   const known = atRegistry(sessions, id);
   return context.database.transaction(async (tx) => {
-    const [row] = await tx.query(lockUnused, { ...known, unused_before: after(sessions, -keptMs) });
+    const [row] = await tx.query(lockUnused, { ...known, unused_before: later(sessions, -keptMs) });
     if (!row) return undefined;
     const clTrid = `C-${context.random.bytes(12).toString("base64url")}`;
     // A statement of its own: it sees every order that was accepted before the lock.
@@ -162,7 +165,7 @@ async function decide(
       cl_trid: clTrid,
       epoch: context.lease.epoch,
       now: context.clock.now(),
-      settled_at: after(sessions, profile.settleMs),
+      settled_at: later(sessions, profile.settleMs),
       is_profile:
         row.data_digest !== null && (await profileDigests(sessions, tx, row.reseller_id)).includes(row.data_digest),
       roles: ["registrant", ...profile.contactTypes],
@@ -172,7 +175,7 @@ async function decide(
       return clTrid;
     }
     await assertLeaseStands(tx, context.lease);
-    await tx.query(unmark, { ...known, look_at: after(sessions, lookAgainMs), is_used: true });
+    await tx.query(unmark, { ...known, look_at: later(sessions, lookAgainMs), is_used: true });
     return undefined;
   });
 }
@@ -188,32 +191,37 @@ async function profileDigests(
 }
 
 /** @returns false when the registry does not answer: then the others are not tried either */
-async function deleteAtRegistry(sessions: RegistrySessions, id: string): Promise<boolean> {
-  const { context, pool } = sessions;
-  const later = (delayMs: number) =>
-    context.database.query(lookLater, { ...atRegistry(sessions, id), look_at: after(sessions, delayMs) });
+async function onSession(sessions: RegistrySessions, work: (session: Lease) => Promise<void>): Promise<boolean> {
   let session: Lease;
   try {
-    session = await pool.acquire("renewal", { waitMs: sessionWaitMs });
+    session = await sessions.pool.acquire("renewal", { waitMs: sessionWaitMs });
   } catch (error) {
     if (!(error instanceof EppUnavailable)) throw error;
     return false;
   }
   using held = session;
-  const shown = await lookAt(sessions, held, id);
+  await work(held);
+  return true;
+}
+
+async function lookAgain(sessions: RegistrySessions, id: string, delayMs: number): Promise<void> {
+  await sessions.context.database.query(lookLater, { ...atRegistry(sessions, id), look_at: later(sessions, delayMs) });
+}
+
+async function deleteAtRegistry(sessions: RegistrySessions, session: Lease, id: string): Promise<void> {
+  const shown = await lookAt(sessions, session, id);
   if (shown !== "free" && shown !== "gone") {
-    await later(shown === "used" ? keepLongerMs : retryMs);
-    return true;
+    await lookAgain(sessions, id, shown === "used" ? keepLongerMs : retryMs);
+    return;
   }
   // From here until the row is gone or unmarked no order uses the object, even one that this process has in its cache.
   sessions.leavingContacts.add(id);
   try {
     const clTrid = await decide(sessions, id);
-    if (clTrid !== undefined) await sendDelete(sessions, held, id, clTrid);
+    if (clTrid !== undefined) await sendDelete(sessions, session, id, clTrid);
   } finally {
     sessions.leavingContacts.delete(id);
   }
-  return true;
 }
 
 type Shown = "unknown" | "gone" | "free" | "used" | "pending";
@@ -239,7 +247,7 @@ async function sendDelete(sessions: RegistrySessions, session: Lease, id: string
   const { context, profile } = sessions;
   const known = atRegistry(sessions, id);
   const keep = (delayMs: number) =>
-    context.database.query(unmark, { ...known, look_at: after(sessions, delayMs), is_used: false });
+    context.database.query(unmark, { ...known, look_at: later(sessions, delayMs), is_used: false });
   let code: number;
   try {
     ({ code } = await session.request(contactDelete(id), { clTRID: clTrid, timeoutMs: profile.transformTimeoutMs }));
@@ -256,7 +264,7 @@ async function sendDelete(sessions: RegistrySessions, session: Lease, id: string
       await forget(sessions, id);
       return;
     case 1001:
-      await context.database.query(lookLater, { ...known, look_at: after(sessions, profile.reconcileIntervalMs) });
+      await lookAgain(sessions, id, profile.reconcileIntervalMs);
       return;
     // Something uses it that we do not know; a status prohibits it; it is not ours; there is no such command.
     case 2305:
@@ -278,31 +286,15 @@ async function forget(sessions: RegistrySessions, id: string): Promise<void> {
   context.log.info({ registry: profile.id, contact: id }, "a contact that nothing used was deleted");
 }
 
-/** After a lost answer, a process that died or a delete that stays pending. @returns false when the registry does not answer */
-async function seeWhetherDeleted(sessions: RegistrySessions, id: string, epoch: number | null): Promise<boolean> {
-  const { context, pool, profile } = sessions;
-  const known = atRegistry(sessions, id);
-  const later = (delayMs: number) => context.database.query(lookLater, { ...known, look_at: after(sessions, delayMs) });
-  const lateMs = epoch === context.lease.epoch ? 0 : lateFrameMs(context.lease, profile.takeoverSettleMs);
-  if (lateMs > 0) {
-    await later(lateMs);
-    return true;
-  }
-  let session: Lease;
-  try {
-    session = await pool.acquire("renewal", { waitMs: sessionWaitMs });
-  } catch (error) {
-    if (!(error instanceof EppUnavailable)) throw error;
-    return false;
-  }
-  using held = session;
-  const shown = await lookAt(sessions, held, id);
+/** After a lost answer, a process that died or a delete that stays pending. */
+async function seeWhetherDeleted(sessions: RegistrySessions, session: Lease, id: string): Promise<void> {
+  const { context, profile } = sessions;
+  const shown = await lookAt(sessions, session, id);
   if (shown === "gone") await forget(sessions, id);
-  else if (shown === "pending") await later(profile.reconcileIntervalMs);
-  else if (shown === "unknown") await later(profile.settleMs);
+  else if (shown === "pending") await lookAgain(sessions, id, profile.reconcileIntervalMs);
+  else if (shown === "unknown") await lookAgain(sessions, id, profile.settleMs);
   else {
-    const look_at = after(sessions, shown === "used" ? keepLongerMs : 0);
-    await context.database.query(unmark, { ...known, look_at, is_used: false });
+    const look_at = later(sessions, shown === "used" ? keepLongerMs : 0);
+    await context.database.query(unmark, { ...atRegistry(sessions, id), look_at, is_used: false });
   }
-  return true;
 }

@@ -4,6 +4,7 @@ import { digestsOf, findOtherRole, refsOf } from "#domains/contacts/stored.ts";
 import { systemRandom } from "#lib/random.ts";
 import { createSealer } from "#lib/sealed-secret.ts";
 import { Secret } from "#lib/secret.ts";
+import { ada } from "../../../test/harness/contacts.ts";
 
 const sealerOf = (...ids: string[]) =>
   createSealer({
@@ -11,29 +12,19 @@ const sealerOf = (...ids: string[]) =>
     random: systemRandom,
   });
 
-const data = {
-  first_name: "Ada",
-  last_name: "Byron",
-  email: "ada@mail.example",
-  phone: "+44.2079460001",
-  address: "Mews 7",
-  postal_code: "EC1A 1BB",
-  city: "London",
-  country_code: "GB",
-};
-const contact = { resellerId: 7, data };
+const contact = { resellerId: 7, data: ada };
 
 test("a contact is recognized after the master key was replaced", () => {
-  const refs = refsOf({ sealer: sealerOf("old") }, 7, { tech: data });
+  const refs = refsOf({ sealer: sealerOf("old") }, 7, { tech: ada });
   const sealer = sealerOf("new", "old");
   assert.ok(digestsOf(sealer, contact).includes(refs.tech ?? ""));
-  assert.equal(findOtherRole({ sealer }, 7, { tech: data }, refs), undefined);
-  assert.equal(findOtherRole({ sealer: sealerOf("new") }, 7, { tech: data }, refs), "tech");
+  assert.equal(findOtherRole({ sealer }, 7, { tech: ada }, refs), undefined);
+  assert.equal(findOtherRole({ sealer: sealerOf("new") }, 7, { tech: ada }, refs), "tech");
 });
 
 test("equal data of two resellers, and other data of one, have digests of their own", () => {
   const sealer = sealerOf("1");
-  const digests = [contact, { resellerId: 8, data }, { resellerId: 7, data: { ...data, fax: data.phone } }].flatMap(
+  const digests = [contact, { resellerId: 8, data: ada }, { resellerId: 7, data: { ...ada, fax: ada.phone } }].flatMap(
     (one) => digestsOf(sealer, one),
   );
   assert.equal(new Set(digests).size, 3);

@@ -173,14 +173,18 @@ const changeWriter = createWriter({
        coalesce(to_char(renewed_until AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'by order ' || code)
      FROM written WHERE coalesce(renewed_until, registered_at) IS NOT NULL OR left_as IS NOT NULL)`,
     ...authCodeEffects,
-    // The next order about the name waits for this one's end.
+    // The next order about the name waits until this one ends, or waits itself with nothing that may be executed. One that has
+    // begun may wait for its next try: two that fail do not wake each other.
     `followers AS (
      UPDATE changes AS follower SET next_step_at = written.at FROM written
-     WHERE written.is_over AND follower.domain_name = written.domain_name AND follower.id <> written.id
-       AND follower.ended_at IS NULL AND follower.status = 'NotProvisioned')`,
+     WHERE follower.domain_name = written.domain_name AND follower.id <> written.id AND follower.ended_at IS NULL
+       AND (written.is_over AND (follower.status = 'NotProvisioned' OR follower.phase = 'send')
+         OR follower.status = 'NotProvisioned' AND written.events <> '[]' AND written.command IS NULL
+           AND written.phase IS DISTINCT FROM 'verify' AND written.next_step_at > written.at)
+     RETURNING written.id AS followed)`,
   ],
   signal: `concat(CASE WHEN events <> '[]' THEN pg_notify('order_changed', code)::text END,
-     CASE WHEN is_over THEN ${wake("change", "registry_id")}::text END,
+     CASE WHEN is_over OR id IN (SELECT followed FROM followers) THEN ${wake("change", "registry_id")}::text END,
      (SELECT ${wake("renewal", "schedule.registry_id")}::text FROM schedule WHERE schedule.id = written.renewal_id))`,
 });
 
@@ -238,7 +242,6 @@ export const changeTable: ChangeTable<ChangeOrder, ChangeOutcome> = {
   },
 };
 
-/** The alarm stays open until an outcome needs no operator. */
 /** The alarm stays open until an outcome needs no operator. */
 function alarmsAsOrder(order: ChangeOrder, { operatorNote: note }: ChangeOutcome): AlarmChange[] {
   const alarm = { kind: "order", subject: order.change_code } as const;

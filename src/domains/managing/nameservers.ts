@@ -5,7 +5,7 @@ import type { Ask } from "#domains/changes/proof.ts";
 import type { ChangeOrder } from "#domains/managing/change-orders.ts";
 import { type OrderKind, type Plan, whileHeld } from "#domains/managing/order-kind.ts";
 import { placeChange, placeErrors } from "#domains/managing/place.ts";
-import { nextHostStep, pendingHostCommands } from "#domains/name-servers/host-objects.ts";
+import { nextHostStep } from "#domains/name-servers/host-objects.ts";
 import {
   checkAddresses,
   ownSuperordinates,
@@ -73,8 +73,8 @@ async function planObjects(
   const delegated = new Set(present.map(({ name }) => name.toLowerCase()));
   // A name above a host may have left since it was ordered.
   const own = await ownSuperordinates(context.database, { resellerId, domainName, registry }, wanted);
-  const pendingCount = pendingHostCommands(order.attempts);
-  const step = await nextHostStep(ask, { domainName, registry, hosts: wanted, delegated, own, pendingCount });
+  const { attempts } = order;
+  const step = await nextHostStep(ask, { domainName, registry, hosts: wanted, delegated, own, attempts });
   if (step.is === "send") {
     const { host, command } = step;
     const [other] = await context.database.query(hostInDoubt, { id: order.id, registry_id: registry.id, host });

@@ -10,6 +10,7 @@ import type { ChangeEvent } from "#domains/managing/states.ts";
 import { shownOf } from "#domains/portfolio/shown.ts";
 import { type AgreedPrice, agreePrice } from "#domains/registry/agree-price.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
+import { isSuccess } from "#registry/epp/codes.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
 import type { Money } from "#registry/epp/commands/domain/fee.ts";
 import type { DomainInfo } from "#registry/epp/commands/domain/info.ts";
@@ -88,6 +89,20 @@ export function whileHeld(
   };
 }
 
+/**
+ * Refuses a command that statuses forbid (RFC 5731 §2.3). None of them is removed that we did not set.
+ * @param refusal e.g. "does not renew"
+ */
+export function refusedByStatus(
+  { statuses }: DomainInfo,
+  forbidding: readonly string[],
+  refusal: string,
+): Extract<Plan, { is: "refused" }> | undefined {
+  const found = statuses.filter((status) => forbidding.includes(status));
+  if (found.length === 0) return undefined;
+  return { is: "refused", as: "failed", reason: `the registry ${refusal} the name: it shows ${found.join(", ")}` };
+}
+
 /** How often a registry may refuse a command without `<info>` showing why. */
 const disputesMax = 3;
 /** How long an order waits for the registrar's account to be topped up (2104). */
@@ -111,10 +126,12 @@ const configurationCodes = [2100, 2101, 2102, 2103, 2307];
 /** RFC 5730 §3: a parameter value policy error. */
 const policyCode = 2306;
 const creditCode = 2104;
-const takenCodes = [1000, 1001];
 
 /** Orders of the schedule have weeks, and there may be thousands. */
-const purposeOf = ({ renewal_id }: ChangeOrder): SessionPurpose => (renewal_id === null ? "change" : "renewal");
+function purposeOf({ renewal_id, is_urgent }: ChangeOrder): SessionPurpose {
+  if (renewal_id !== null) return "renewal";
+  return is_urgent ? "urgent-change" : "change";
+}
 
 /** An order's kind as the machine of all changes knows it. */
 export function commandsOf(kind: OrderKind, of: ChangeOrder): Kind<ChangeOrder, ChangeOutcome> {
@@ -264,7 +281,7 @@ function outOfCredit(
 
 /** When the registry first refused its present command for lack of credit. */
 function withoutCreditSince({ attempts }: ChangeOrder): Date | undefined {
-  const taken = attempts.findLastIndex(({ result_code: code }) => code !== null && takenCodes.includes(code));
+  const taken = attempts.findLastIndex(({ result_code: code }) => code !== null && isSuccess(code));
   return attempts.slice(taken + 1).find(({ result_code: code }) => code === creditCode)?.committed_at;
 }
 

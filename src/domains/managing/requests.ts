@@ -1,7 +1,7 @@
 /** An operator's requests to orders about registered names, and everything that an operator sees of one. */
 import { statement } from "#db/statement.ts";
 import { describeNextStep } from "#domains/changes/next-step.ts";
-import { attemptColumns, unansweredAttempts } from "#domains/changes/proof.ts";
+import { attemptColumns, selectAttempts, unansweredAttempts } from "#domains/changes/proof.ts";
 import { requestOf } from "#domains/changes/request.ts";
 import { type ChangeOrder, type ChangeOutcome, changeTable, findChange } from "#domains/managing/change-orders.ts";
 import type { FoundFee } from "#domains/managing/order-kind.ts";
@@ -31,7 +31,7 @@ const history = statement(
 
 const attemptsOfChange = statement(
   "operator-change-attempts",
-  `SELECT cl_trid, command, committed_at, answered_at, result_code, sv_trid FROM attempts
+  `${selectAttempts}
    WHERE change_id = $change_id ORDER BY number`,
   attemptColumns,
 );

@@ -3,7 +3,7 @@
  * §3.2.4). `<transfer op="query">` shows what became of it, even when the name belongs to the other registrar already.
  */
 import Type, { type Static } from "typebox";
-import { askInfo, type NameInfo } from "#domains/changes/proof.ts";
+import type { NameInfo } from "#domains/changes/proof.ts";
 import type { ChangeOrder } from "#domains/managing/change-orders.ts";
 import type { OrderKind, Plan } from "#domains/managing/order-kind.ts";
 import { placeChange, placeErrors } from "#domains/managing/place.ts";
@@ -77,6 +77,10 @@ async function planAnswer(sessions: RegistrySessions, order: ChangeOrder, name: 
   }
   if (transfer.status === "pending")
     return { is: "send", command: domainTransfer(answer, { name: domain_name }), found };
+  // What `<info>` showed may be older than the end, and the portfolio would keep it: the next look asks for both again.
+  if (name.is === "held-by-us" && name.info.statuses.includes("pendingTransfer")) {
+    return { is: "unknown", reason: "the transfer has ended, and the registry still shows the name as asked for" };
+  }
   // The registry sends no message about an answer of our own: the portfolio stops showing the request now.
   if (name.is === "held-by-us") await seePresence(sessions, domain_name, name.info);
   if (isSent && transfer.status === statusOf[answer]) {
@@ -89,12 +93,9 @@ async function planAnswer(sessions: RegistrySessions, order: ChangeOrder, name: 
 async function planLeave(
   sessions: RegistrySessions,
   name: string,
-  before: Exclude<NameInfo, { is: "unknown" }>,
+  seen: Exclude<NameInfo, { is: "unknown" }>,
   transfer: TransferData,
 ): Promise<Plan> {
-  // What `<info>` showed may be older than the approval.
-  const seen = before.is === "held-by-us" ? await askInfo(sessions, name, "change") : before;
-  if (seen.is === "unknown") return seen;
   if (seen.is === "held-by-us") {
     return { is: "unknown", reason: "the transfer is approved, and the registry still shows the name as ours" };
   }
@@ -111,7 +112,7 @@ type AskedTransfer =
 /** RFC 5731 §3.1.3. Never throws. */
 async function askTransfer(sessions: RegistrySessions, name: string): Promise<AskedTransfer> {
   try {
-    using session = await sessions.pool.acquire("change", { waitMs: sessionWaitMs });
+    using session = await sessions.pool.acquire("urgent-change", { waitMs: sessionWaitMs });
     const query = domainTransfer("query", { name });
     const { code, data } = await session.request(query, { clTRID: sessions.queryClTrid() });
     if (code === 1000 && data) return { is: "shown", transfer: data };

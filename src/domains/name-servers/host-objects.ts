@@ -26,19 +26,18 @@ export interface HostsWanted {
   delegated: ReadonlySet<string>;
   /** The names above hosts that are the reseller's. */
   own: ReadonlySet<string>;
-  /** How many of the order's commands about hosts were left pending (1001). */
-  pendingCount: number;
+  /** The order's. */
+  attempts: readonly Attempt[];
 }
-
-/** How many commands about hosts the registry has left pending. */
-export const pendingHostCommands = (attempts: readonly Attempt[]) =>
-  attempts.filter(({ command, result_code }) => command.startsWith("host:") && result_code === 1001).length;
 
 /** The next command that a host needs, by a fresh look at each. */
 export async function nextHostStep(ask: Ask, wanted: HostsWanted): Promise<HostStep> {
   const step = await lookAtHosts(ask, wanted);
+  const leftPending = wanted.attempts.filter(
+    ({ command, result_code: code }) => command.startsWith("host:") && code === 1001,
+  );
   // Each host needs one command. If there was a pending one for each, and no host is pending any more, one was denied.
-  if (step.is !== "send" || wanted.pendingCount < wanted.hosts.length) return step;
+  if (step.is !== "send" || leftPending.length < wanted.hosts.length) return step;
   return { is: "refused", as: "failed", reason: `the registry did not approve the host ${step.host}` };
 }
 

@@ -2,7 +2,7 @@
 import { describeAnswer, send } from "#domains/changes/kind.ts";
 import { recordPreparation } from "#domains/changes/preparation.ts";
 import { askOnce } from "#domains/changes/proof.ts";
-import { nextHostStep, pendingHostCommands } from "#domains/name-servers/host-objects.ts";
+import { nextHostStep } from "#domains/name-servers/host-objects.ts";
 import { ownSuperordinates, type WantedHost } from "#domains/name-servers/wanted.ts";
 import { type Order, type OrderOutcome, orderTable } from "#domains/orders/orders.ts";
 import { eventOfCreate } from "#domains/orders/result-codes.ts";
@@ -17,10 +17,9 @@ export async function ensureHosts(
 ): Promise<OrderOutcome | undefined> {
   const { context, profile: registry } = sessions;
   if (hosts.length === 0 || registry.hostModel === "attributes") return undefined;
-  const { domain_name: domainName, reseller_id: resellerId } = order;
+  const { domain_name: domainName, reseller_id: resellerId, attempts } = order;
   const own = await ownSuperordinates(context.database, { resellerId, domainName, registry }, hosts);
-  const pendingCount = pendingHostCommands(order.attempts);
-  const wanted = { domainName, registry, hosts, delegated: new Set<string>(), own, pendingCount };
+  const wanted = { domainName, registry, hosts, delegated: new Set<string>(), own, attempts };
   for (;;) {
     const step = await nextHostStep(askOnce(sessions, "transform"), wanted);
     switch (step.is) {

@@ -1,7 +1,7 @@
 /** What an operator sees of registration orders: lists, and everything about one order. */
 import { statement } from "#db/statement.ts";
 import { describeNextStep } from "#domains/changes/next-step.ts";
-import { attemptColumns } from "#domains/changes/proof.ts";
+import { attemptColumns, selectAttempts } from "#domains/changes/proof.ts";
 import { changePhases } from "#domains/managing/states.ts";
 import type { Order, OrderContext } from "#domains/orders/orders.ts";
 import { getOrder } from "#domains/orders/requests.ts";
@@ -86,7 +86,7 @@ const orderHistory = statement(
 
 const orderAttempts = statement(
   "operator-order-attempts",
-  `SELECT cl_trid, command, committed_at, answered_at, result_code, sv_trid FROM attempts
+  `${selectAttempts}
    WHERE order_id = $order_id ORDER BY number`,
   attemptColumns,
 );

@@ -52,10 +52,12 @@ const crowdOf = statement(
   { names: "int8", is_confirmed: "bool", is_alarmed: "bool" },
 );
 
+// A transfer is decided by its date, if nobody answers.
 const noteHere = statement(
   "domain-is-here",
   `UPDATE domains SET gone_since = NULL, transfer = CASE WHEN $is_asked_for THEN transfer END,
-     look_at = CASE WHEN $is_asked_for AND transfer IS NOT NULL THEN $look_at::timestamptz END
+     look_at = CASE WHEN $is_asked_for AND transfer IS NOT NULL THEN least($look_at::timestamptz,
+       CASE WHEN (transfer ->> 'answer_by')::timestamptz > $now THEN (transfer ->> 'answer_by')::timestamptz END) END
    WHERE domain_name = $name AND registry_id = $registry_id AND num_nonnulls(gone_since, look_at, transfer) > 0`,
   {},
 );
@@ -166,6 +168,7 @@ function departureOf(
 export async function seePresence(sessions: RegistrySessions, name: string, { statuses }: DomainInfo): Promise<void> {
   const { context, profile } = sessions;
   const isAskedFor = statuses.includes("pendingTransfer");
-  const values = { name, registry_id: profile.id, is_asked_for: isAskedFor, look_at: later(sessions, secondLookMs) };
+  const look_at = later(sessions, secondLookMs);
+  const values = { name, registry_id: profile.id, is_asked_for: isAskedFor, look_at, now: context.clock.now() };
   await context.database.query(noteHere, values);
 }

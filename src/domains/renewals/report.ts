@@ -3,7 +3,7 @@ import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import type { ChangeContext } from "#domains/changes/change.ts";
 import { wakeAll } from "#domains/changes/due.ts";
-import { attemptColumns } from "#domains/changes/proof.ts";
+import { attemptColumns, selectAttempts } from "#domains/changes/proof.ts";
 import { rescheduleRenewal } from "#domains/renewals/renewals.ts";
 import { isSent } from "#domains/renewals/scheduled-order.ts";
 import {
@@ -122,7 +122,7 @@ const renewalHistory = statement(
 
 const renewalAttempts = statement(
   "operator-renewal-attempts",
-  `SELECT cl_trid, command, committed_at, answered_at, result_code, sv_trid FROM attempts
+  `${selectAttempts}
    WHERE renewal_id = $renewal_id OR change_id IN (SELECT id FROM changes WHERE changes.renewal_id = $renewal_id)
    ORDER BY committed_at, number`,
   attemptColumns,

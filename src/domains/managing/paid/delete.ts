@@ -6,7 +6,7 @@
 
 import { type Ask, type NameInfo, ofCommand } from "#domains/changes/proof.ts";
 import type { ChangeEnd, ChangeOrder } from "#domains/managing/change-orders.ts";
-import type { OrderKind, Plan } from "#domains/managing/order-kind.ts";
+import { type OrderKind, type Plan, refusedByStatus } from "#domains/managing/order-kind.ts";
 import { planHosts } from "#domains/managing/paid/delete-hosts.ts";
 import { whileInPortfolio } from "#domains/managing/paid/scheduled.ts";
 import { findUnderWay } from "#domains/managing/paid/underway.ts";
@@ -65,7 +65,8 @@ async function planDelete(sessions: RegistrySessions, order: ChangeOrder, name: 
     case "absent":
       return { is: "done", end: endOf(sessions, order) };
     case "held-by-other":
-      if (isSent(order)) return { is: "done", end: endOf(sessions, order) };
+      // Unless it has left otherwise: another registrar has asked for it meanwhile.
+      if (isSent(order) && order.is_in_portfolio) return { is: "done", end: endOf(sessions, order) };
       return { is: "refused", as: "failed", reason: "another registrar holds the name now" };
     case "held-by-us":
       return planHeld(sessions, order, name.info, ask);
@@ -80,14 +81,8 @@ async function planHeld(sessions: RegistrySessions, order: ChangeOrder, info: Do
   if (statuses.includes("pendingDelete") || rgpStatuses.includes("redemptionPeriod")) {
     return { is: "done", end: endOf(sessions, order, info) };
   }
-  const found = statuses.filter((status) => forbidding.includes(status));
-  if (found.length > 0) {
-    return {
-      is: "refused",
-      as: "failed",
-      reason: `the registry does not delete the name: it shows ${found.join(", ")}`,
-    };
-  }
+  const refused = refusedByStatus(info, forbidding, "does not delete");
+  if (refused) return refused;
   const { refunded_until: refundedUntil } = order.input as Ordered;
   if (refundedUntil !== undefined && sessions.context.clock.now() > new Date(refundedUntil)) {
     const reason = "the registry renewed the name, and the grace period for a delete is over";

@@ -5,7 +5,7 @@
  */
 import { later, ofCommand } from "#domains/changes/proof.ts";
 import type { ChangeEnd, ChangeOrder } from "#domains/managing/change-orders.ts";
-import { type OrderKind, type Plan, whileHeld } from "#domains/managing/order-kind.ts";
+import { type OrderKind, type Plan, refusedByStatus, whileHeld } from "#domains/managing/order-kind.ts";
 import { eventOfRenew, isRefusal, meaningOfRenew } from "#domains/managing/paid/renew-codes.ts";
 import { isScheduled, whileInPortfolio } from "#domains/managing/paid/scheduled.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
@@ -112,13 +112,7 @@ function planFirst(sessions: RegistrySessions, order: ChangeOrder, info: DomainI
   return planSend(sessions, order, info, exDate, years - renewedYears);
 }
 
-function planSend(
-  sessions: RegistrySessions,
-  order: ChangeOrder,
-  { statuses }: DomainInfo,
-  base: Date,
-  years: number,
-): Plan {
+function planSend(sessions: RegistrySessions, order: ChangeOrder, info: DomainInfo, base: Date, years: number): Plan {
   const { profile } = sessions;
   const { domain_name: name } = order;
   if (profile.renew === "none") {
@@ -126,14 +120,8 @@ function planSend(
     if (isScheduled(order)) return { is: "wait", until: later(sessions, profile.reconcileIntervalMs) };
     return { is: "refused", as: "failed", reason: "the registry renews names by itself, and has no renew command" };
   }
-  const found = statuses.filter((status) => forbidding.includes(status));
-  if (found.length > 0) {
-    return {
-      is: "refused",
-      as: "failed",
-      reason: `the registry does not renew the name: it shows ${found.join(", ")}`,
-    };
-  }
+  const refused = refusedByStatus(info, forbidding, "does not renew");
+  if (refused) return refused;
   if (profile.period === "none" && years !== profile.renewalYears) {
     const reason = `the registry renews names for ${profile.renewalYears} years only, and ${years} are to be sent`;
     return { is: "refused", as: "rejected", reason };

@@ -8,7 +8,7 @@ import { ofCommand } from "#domains/changes/proof.ts";
 import type { ChangeOrder } from "#domains/managing/change-orders.ts";
 import { type OrderKind, type Plan, whileHeld } from "#domains/managing/order-kind.ts";
 import { reportOf } from "#domains/managing/paid/restore-report.ts";
-import { findUnderWay } from "#domains/managing/paid/underway.ts";
+import { findUnderWay, renewalUnderWay } from "#domains/managing/paid/underway.ts";
 import { type NewChange, placeOrder } from "#domains/managing/place.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { ApiError } from "#errors.ts";
@@ -92,9 +92,18 @@ async function lockDeparture(tx: Transaction, name: string, resellerId: number, 
   return departure!;
 }
 
+const renewalOpen =
+  "A renewal of this name was ordered before it was deleted, and is not decided yet. Nothing was ordered; order the restore again after the number of seconds in retry-after.";
+
 /** POST /domains/<domain_name>/restores: 202 and an order. */
 export const restoreDomain: UseCase = {
-  errors: ["domain_not_found", "domain_not_restorable", "domain_not_valid", "order_limit_reached"],
+  errors: [
+    "domain_not_found",
+    "domain_not_restorable",
+    "domain_not_valid",
+    "domain_renewal_underway",
+    "order_limit_reached",
+  ],
   scope: "domains:register",
 
   handle(context, request) {
@@ -106,8 +115,12 @@ export const restoreDomain: UseCase = {
       check: (_tx, { ended_at: deletedAt }) => {
         input.deleted_at = deletedAt.toISOString();
       },
-      findSame: async (tx, { domain_name: name }) =>
-        (await findUnderWay(tx, name)).find(({ kind }) => kind === "restore")?.code,
+      async findSame(tx, { domain_name: name }) {
+        const underWay = await findUnderWay(tx, name);
+        const restore = underWay.find(({ kind }) => kind === "restore");
+        if (!restore && underWay.length > 0) throw renewalUnderWay(renewalOpen);
+        return restore?.code;
+      },
     };
     return placeOrder(context, request, wanted, (tx, name) =>
       lockDeparture(tx, name, request.caller.resellerId, context.clock.now()),

@@ -33,6 +33,7 @@ export function findUnderWay(tx: Transaction, name: string) {
 /** It is decided within seconds, unless the registry takes longer. */
 const underWayRetrySeconds = 60;
 
-export function renewalUnderWay(): ApiError {
-  return new ApiError("domain_renewal_underway", { headers: { "retry-after": String(underWayRetrySeconds) } });
+export function renewalUnderWay(text?: string): ApiError {
+  const headers = { "retry-after": String(underWayRetrySeconds) };
+  return new ApiError("domain_renewal_underway", { headers, ...(text !== undefined && { text }) });
 }
