@@ -39,18 +39,16 @@ export async function advance<Row extends ChangeRow, O extends Outcome>(
     if (!context.lease.isHeld()) throw new LeaseLost(context.lease);
     try {
       if (await mustWait(sessions, machine, row)) return;
+      const wasAway = isAway(sessions);
       let outcome = await machine.step(sessions, row);
       while (outcome?.isFree) {
         row = applyEvent(machine, row, outcome, context.clock.now());
         outcome = await machine.step(sessions, row);
       }
       if (!outcome) return;
-      const { next_step_at: nextStepAt } = await record(
-        sessions,
-        machine,
-        row,
-        withDelay(sessions, machine, row, withAlarm(sessions, machine, row, outcome)),
-      );
+      const told = withAlarm(sessions, machine, row, outcome, wasAway);
+      const timed = withDelay(sessions, machine, row, told);
+      const { next_step_at: nextStepAt } = await record(sessions, machine, row, timed);
       if (nextStepAt !== null && nextStepAt > context.clock.now()) return;
     } catch (error) {
       // The row has changed since it was read: read it again.
@@ -73,22 +71,26 @@ async function mustWait<Row extends ChangeRow, O extends Outcome>(
   return true;
 }
 
+const isAway = ({ pool }: RegistrySessions) => pool.circuit().state !== "closed";
+
 /**
  * Calls an operator once retries have not helped for a day. Nothing ends because of that: the next try may succeed, and resolves
  * the alarm. While the registry is away, the alarm about the registry says enough.
+ * @param wasAway whether it was when the step began: it may be back by now, and the step's reason still be that it was away
  */
 function withAlarm<Row extends ChangeRow, O extends Outcome>(
   sessions: RegistrySessions,
   machine: Machine<Row, O>,
   row: Row,
   outcome: O,
+  wasAway: boolean,
 ): O {
   const { event, operatorNote, countsAsFailure, reason } = outcome;
   const failing = machine.failing?.(row, outcome);
   if (!failing || event === undefined || operatorNote !== undefined) return outcome;
   const { since, note } = failing;
   const isLong = since !== null && since <= later(sessions, -failingMsMax);
-  if (!countsAsFailure || !isLong || sessions.pool.circuit().state !== "closed") {
+  if (!countsAsFailure || !isLong || wasAway || isAway(sessions)) {
     // What was wrong still is, as far as anybody knows.
     const isStillWrong = countsAsFailure || event === "unanswered";
     return note !== null && isStillWrong ? { ...outcome, operatorNote: note } : outcome;

@@ -144,7 +144,7 @@ async function outcomeOfSend<Row extends ChangeRow, O extends Outcome, Data>(
     case "unreachable":
       return { ...kind.unreachable(sent.reason), attempt: sent.attempt };
     case "not-sent":
-      return { event: "not-executed", attempt: sent.attempt, countsAsFailure: true } as O;
+      return { event: "not-executed", attempt: sent.attempt, countsAsFailure: true, reason: sent.reason } as O;
     case "invalid":
       return kind.invalid(sent.attempt, sent.reason, sent.isNotOffered);
   }
@@ -267,10 +267,20 @@ export async function believe<Row extends ChangeRow, O extends Outcome, Data>(
       const { context, profile } = sessions;
       const lateMs = lateFrameMs(context.lease, profile.takeoverSettleMs);
       const open = unansweredAttempts(ownAttempts(row, kind));
-      if (!isLost || lateMs === 0 || ofEarlierOwners(open, context).length === 0) return proof.outcome();
+      if (!isLost || lateMs === 0 || ofEarlierOwners(open, context).length === 0) {
+        return { reason: notExecuted(row, kind), ...(await proof.outcome()) };
+      }
       const reason = "the worker before this one may have sent a command that is still on its way";
       const outcome = kind.unknown(sessions, row, reason);
       return { ...outcome, countsAsFailure: false, nextStepAt: later(sessions, lateMs) };
     }
   }
+}
+
+/** Says what became of the last command, so that nobody reads the reason of a look that failed meanwhile. */
+function notExecuted(row: ChangeRow, kind: { command?: string }): string | undefined {
+  const sent = ownAttempts(row, kind).at(-1);
+  if (!sent) return undefined;
+  const answer = sent.result_code === null ? "was not answered" : `was answered ${sent.result_code}`;
+  return `${sent.command} ${answer}, and the registry shows that it was not executed`;
 }
