@@ -25,6 +25,22 @@ async function remove(stage: Stage, of: string): Promise<void> {
   assert.equal((await change(stage, "DELETE", `/domains/${of}?confirm=${of}`)).status, "Finished");
 }
 
+/** Deletes the name. The end of that wakes the next order about it, whose look at the registry is held. */
+async function removeAndHoldNextLook(stage: Stage) {
+  const { registry } = stage.gateway;
+  const deletion = registry.hold({ command: "domain:delete", name, at: "before-execution" });
+  const location = await order(stage, "DELETE", `/domains/${name}?confirm=${name}`);
+  await deletion.reached(1);
+  const ownLook = registry.hold({ command: "domain:info", name, at: "before-execution", times: 1 });
+  const nextLook = registry.hold({ command: "domain:info", name, at: "before-execution" });
+  deletion.release();
+  await ownLook.reached(1);
+  ownLook.release();
+  assert.equal((await stage.gateway.settled(stage.reseller, location)).status, "Finished");
+  await nextLook.reached(1);
+  return nextLook;
+}
+
 const executed = (stage: Stage) =>
   received(stage, name, "domain:update").filter((entry) => entry.executed && entry.xml?.includes("restore"));
 
@@ -123,12 +139,13 @@ test("a name whose renewal is not decided is restored afterwards", async (t) => 
   const { expiration_date } = await domain(stage, name);
   const renewal = await order(stage, "POST", `/domains/${name}/renewals`, { years: 1, expiration_date });
   await until("the registry cannot renew now", () => received(stage, name, "domain:renew").length === 1);
-  await remove(stage, name);
+  const renewalLook = await removeAndHoldNextLook(stage);
   const refused = await ask(stage, stage.reseller);
   assert.equal(refused.status, 409);
   assert.match(refused.text, /domain_renewal_underway.*not decided yet/);
   assert.ok(Number(refused.headers["retry-after"]) > 0);
   await stage.gateway.stopWorker();
+  renewalLook.release();
   await stage.travel(1);
   await stage.gateway.startWorker();
   const { status, error_text } = await stage.gateway.settled(stage.reseller, renewal);
