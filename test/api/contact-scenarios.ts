@@ -1,22 +1,12 @@
 /** The requests that provoke the errors of contacts, on the stage of errors.test.ts. */
+import { ada } from "../harness/contacts.ts";
 import type { TestReseller } from "../harness/gateway.ts";
 import type { Scenario, Scenarios } from "./scenario.ts";
-
-const person = {
-  first_name: "Ada",
-  last_name: "Byron",
-  email: "ada@mail.example",
-  phone: "+44.2079460001",
-  address: "Mews 7",
-  postal_code: "EC1A 1BB",
-  city: "London",
-  country_code: "GB",
-};
 
 /** A registration with a contact that is not valid. */
 export const wrongContact: Scenario = {
   target: "/domains/registrations",
-  body: { domain_name: "a.example", contacts: { admin: { ...person, email: "a" } } },
+  body: { domain_name: "a.example", contacts: { admin: { ...ada, email: "a" } } },
   fields: ["contacts.admin.email"],
 };
 
@@ -31,9 +21,9 @@ export const contactScenarios = (rival: TestReseller, ordering: Ordering): Scena
       { as: rival, target: "/domains/own.example/contacts" },
     ],
   },
-  "PUT /domains/:domain_name/contacts": ordering("contacts", { admin: person }, [
+  "PUT /domains/:domain_name/contacts": ordering("contacts", { admin: ada }, [
     [{}, "registrant"],
     [{ tech: [] }, "tech"],
-    [{ registrant: { ...person, phone: "1", city: "" } }, "registrant.phone", "registrant.city"],
+    [{ registrant: { ...ada, phone: "1", city: "" } }, "registrant.phone", "registrant.city"],
   ]),
 });

@@ -1,6 +1,7 @@
 /** Registries that ask for more of a contact, or let a contact have one role only: their profiles say so. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { ada } from "../harness/contacts.ts";
 import { dumpDatabase, runSql } from "../harness/sql.ts";
 import { until } from "../orders/judge.ts";
 import { change, own, type Stage, startStage } from "./stage.ts";
@@ -19,16 +20,6 @@ const contactFields = [
 const sandbox = { extensions: ["taxNumber"] as const };
 const registry = { contactFields, contactTypes: ["admin" as const] };
 
-const ada = {
-  first_name: "Ada",
-  last_name: "Quillfeather",
-  email: "ada@quillfeather.example",
-  phone: "+44.2079460001",
-  address: "Analytical Mews 7",
-  postal_code: "EC1A 1BB",
-  city: "Londinium",
-  country_code: "GB",
-};
 const number = "GB998877665";
 const taxed = { ...ada, extra_fields: [{ name: "tax_number", value: number }] };
 const registration = { domain_name: name, registrant: taxed, contacts: { admin: taxed } };

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Refusal } from "../../sandbox/registry/result-codes.ts";
+import { ada, grace } from "../harness/contacts.ts";
 import { dumpDatabase, runSql } from "../harness/sql.ts";
 import { change, order, received, type Stage, startStage } from "./stage.ts";
 
@@ -20,18 +21,6 @@ const profile = {
   city: "Brussels",
   country_code: "BE",
 };
-
-const ada = {
-  first_name: "Ada",
-  last_name: "Quillfeather",
-  email: "ada@quillfeather.example",
-  phone: "+44.2079460001",
-  address: "Analytical Mews 7",
-  postal_code: "EC1A 1BB",
-  city: "Londinium",
-  country_code: "GB",
-};
-const grace = { ...ada, first_name: "Grace", email: "grace@quillfeather.example" };
 
 async function contacts({ gateway, reseller }: Stage, of = name): Promise<Record<string, unknown>> {
   const reply = await gateway.send(reseller, "GET", `/domains/${of}/contacts`);

@@ -5,6 +5,7 @@ import type { Contact } from "#domains/contacts/contact.ts";
 import { eraseContacts } from "#domains/contacts/erase.ts";
 import { digestsOf, storeContacts } from "#domains/contacts/stored.ts";
 import { setProfile } from "#resellers/profile.ts";
+import { ada, grace } from "../harness/contacts.ts";
 import { runSql, untilHeldUp } from "../harness/sql.ts";
 import { createSteeredClock } from "../harness/steered-clock.ts";
 import { until } from "../orders/judge.ts";
@@ -13,18 +14,6 @@ import { change, order, own, type Stage, startStage } from "./stage.ts";
 const name = "people.example";
 const target = `/domains/${name}/contacts`;
 const monthHours = 31 * 24;
-
-const ada = {
-  first_name: "Ada",
-  last_name: "Quillfeather",
-  email: "ada@quillfeather.example",
-  phone: "+44.2079460001",
-  address: "Analytical Mews 7",
-  postal_code: "EC1A 1BB",
-  city: "Londinium",
-  country_code: "GB",
-};
-const grace = { ...ada, first_name: "Grace", email: "grace@quillfeather.example" };
 
 async function isKept({ gateway, reseller }: Stage, data: Contact): Promise<boolean> {
   const [digest] = digestsOf(gateway.context.sealer, { resellerId: reseller.id, data });

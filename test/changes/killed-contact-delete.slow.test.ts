@@ -1,21 +1,12 @@
 /** Kills a worker while it deletes a contact that nothing uses: the next one finishes, and no order meets a half-deleted contact. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { ada } from "../harness/contacts.ts";
 import { runSql } from "../harness/sql.ts";
 import { place, until } from "../orders/judge.ts";
 import { startWithWorkers } from "../orders/worker-process.ts";
 
 const name = "people.example";
-const ada = {
-  first_name: "Ada",
-  last_name: "Quillfeather",
-  email: "ada@quillfeather.example",
-  phone: "+44.2079460001",
-  address: "Analytical Mews 7",
-  postal_code: "EC1A 1BB",
-  city: "Londinium",
-  country_code: "GB",
-};
 
 const points = [
   { at: "before-execution", execute: true, fate: "the frame arrives after its death" },

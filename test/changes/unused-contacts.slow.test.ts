@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Settings } from "../../sandbox/registry/settings.ts";
+import { ada, grace } from "../harness/contacts.ts";
 import type { Scope } from "../harness/database.ts";
 import { runSql } from "../harness/sql.ts";
 import { createSteeredClock, type SteeredClock } from "../harness/steered-clock.ts";
@@ -12,18 +13,6 @@ const name = "people.example";
 const target = `/domains/${name}/contacts`;
 const quick = { ...steeredRegistry, renewalIntervalMs: 50, sessionsMax: 4 };
 const weekHours = 7 * 24;
-
-const ada = {
-  first_name: "Ada",
-  last_name: "Quillfeather",
-  email: "ada@quillfeather.example",
-  phone: "+44.2079460001",
-  address: "Analytical Mews 7",
-  postal_code: "EC1A 1BB",
-  city: "Londinium",
-  country_code: "GB",
-};
-const grace = { ...ada, first_name: "Grace", email: "grace@quillfeather.example" };
 
 interface Unused extends Stage {
   clock: SteeredClock;

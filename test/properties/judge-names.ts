@@ -34,23 +34,26 @@ interface Evidence {
   rivalId: string;
 }
 
-/** Why an order may fail: its name left, or shows a status that forbids the change. */
-const explanations = [
-  /2304/,
-  /no longer holds the name/,
-  /another registrar holds the name/,
-  /does not (renew|delete) the name: it shows/,
-  /is restoring the name/,
-  /no transfer of the name is (requested|pending)/,
-  /another one is requested/,
-  /the name has left the portfolio/,
-];
+/** Why an order may fail: its name left, or shows a status that forbids the change, or the registry's policy does. */
+const explanations: Readonly<Record<string, readonly RegExp[]>> = {
+  FailedValidation: [/2306/],
+  Errors: [
+    /2304/,
+    /no longer holds the name/,
+    /another registrar holds the name/,
+    /does not (renew|delete) the name: it shows/,
+    /is restoring the name/,
+    /no transfer of the name is (requested|pending)/,
+    /another one is requested/,
+    /the name has left the portfolio/,
+  ],
+};
 
 /** @returns the mistakes about orders, one sentence each */
 export function judgeOrders(journal: readonly JournalEntry[], orders: readonly EndedOrder[]): string[] {
   const executed = journal.filter((entry) => entry.executed && entry.direction === "in");
   return orders.flatMap((order) => {
-    const isExplained = order.status === "Errors" && explanations.some((pattern) => pattern.test(order.reason));
+    const isExplained = explanations[order.status]?.some((pattern) => pattern.test(order.reason));
     const isRight = ["Finished", "Cancelled"].includes(order.status) || isExplained;
     const faults = isRight ? [] : [`${order.status} ${order.reason}`];
     const own = executed.filter(({ clTRID }) => clTRID?.startsWith(`${order.code}-`));

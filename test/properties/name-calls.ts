@@ -1,4 +1,5 @@
 /** Every call about a registered name, with random contents. */
+import { ada } from "../harness/contacts.ts";
 import type { TestGateway, TestReseller } from "../harness/gateway.ts";
 
 export interface Caller {
@@ -25,16 +26,7 @@ const put = (name: string, path: string, body: object): Call => ({
   body,
 });
 
-const contact = (number: number) => ({
-  first_name: "Ada",
-  last_name: "Quillfeather",
-  email: `ada-${number}@quillfeather.example`,
-  phone: "+44.2079460001",
-  address: "Analytical Mews 7",
-  postal_code: "EC1A 1BB",
-  city: "Londinium",
-  country_code: "GB",
-});
+const contact = (number: number) => ({ ...ada, email: `ada-${number}@quillfeather.example` });
 
 /** By the kind of order that a call places. A kind is drawn as often as any other. */
 export const requests: Readonly<Record<string, RequestFor>> = {
