@@ -7,6 +7,7 @@ import type { ChangeKindName } from "#domains/managing/change-orders.ts";
 import type { CommandFault } from "../../sandbox/registry/faults.ts";
 import type { Domain } from "../../sandbox/registry/objects.ts";
 import type { Store } from "../../sandbox/registry/store.ts";
+import { ada } from "../harness/contacts.ts";
 import type { TestGateway, TestReseller } from "../harness/gateway.ts";
 import { yearsLater } from "../renewals/stage.ts";
 import type { KindCommand } from "./kill-points.ts";
@@ -42,17 +43,6 @@ const glue = "9.9.9.9";
 const hostBelow = (name: string) => `ns1.${name}`;
 const digest = "AB".repeat(32);
 
-const registrant = {
-  first_name: "Ada",
-  last_name: "Quillfeather",
-  email: "ada@quillfeather.example",
-  phone: "+44.2079460001",
-  address: "Analytical Mews 7",
-  postal_code: "EC1A 1BB",
-  city: "Londinium",
-  country_code: "GB",
-};
-
 const askForTransfer: ChangeKind["prepare"] = ({ registry }, _reseller, name) =>
   registry.transfer({ name, op: "request" });
 
@@ -79,8 +69,8 @@ export const changeKinds: readonly ChangeKind[] = [
     // The contact that the orders of one reseller share is created by whichever comes first.
     commands: [{ name: "domain:update" }],
     isOnce: true,
-    request: ({ name }) => ({ method: "PUT", target: `/domains/${name}/contacts`, body: { registrant } }),
-    isDone: ({ store, domain }) => store.contacts.find(domain?.registrant ?? "")?.email === registrant.email,
+    request: ({ name }) => ({ method: "PUT", target: `/domains/${name}/contacts`, body: { registrant: ada } }),
+    isDone: ({ store, domain }) => store.contacts.find(domain?.registrant ?? "")?.email === ada.email,
   },
   {
     id: "delete",
