@@ -2,8 +2,9 @@ import { Argument, type Command, InvalidArgumentError } from "commander";
 import { createClient } from "../sdk/client.ts";
 import { CommandFailure, exitCodes, guarded } from "./failures.ts";
 import { printFields, printJson, printTable } from "./output.ts";
-import { getProfile, profilesPath, readProfiles, writeProfiles } from "./profiles.ts";
+import { getProfile, readProfiles, writeProfiles } from "./profiles.ts";
 import { obtainSecret } from "./secret.ts";
+import { profilesPath } from "./settings.ts";
 
 interface AddOptions {
   url: string;
@@ -39,6 +40,7 @@ export function addProfileCommands(program: Command): void {
     .command("list")
     .description("list the profiles, without their secrets")
     .option("--json", "print JSON")
+    .addHelpText("after", "\nExample:\n  deedhouse profile list")
     .action(guarded(listProfiles));
   profile
     .command("use")
@@ -64,7 +66,7 @@ function parseName(text: string): string {
 }
 
 async function addProfile(name: string, { url, key, secretFile, replace }: AddOptions): Promise<void> {
-  const stored = await readProfiles();
+  const stored = await readProfiles(profilesPath());
   if (Object.hasOwn(stored.profiles, name) && !replace) {
     const advice = "Add --replace, or choose another name.";
     throw new CommandFailure(`there is a profile named ${name}`, exitCodes.refused, advice);
@@ -76,12 +78,12 @@ async function addProfile(name: string, { url, key, secretFile, replace }: AddOp
     throw new CommandFailure((error as Error).message, exitCodes.usage);
   }
   const profiles = { ...stored.profiles, [name]: { url, key, secret } };
-  await writeProfiles({ default: stored.default ?? name, profiles });
+  await writeProfiles({ default: stored.default ?? name, profiles }, profilesPath());
   printFields({ profile: name, file: profilesPath(), check: `deedhouse doctor --profile ${name}` });
 }
 
 async function listProfiles({ json }: { json?: boolean }): Promise<void> {
-  const { default: standard, profiles } = await readProfiles();
+  const { default: standard, profiles } = await readProfiles(profilesPath());
   const rows = Object.entries(profiles).map(([name, { url, key }]) => ({
     profile: name,
     url,
@@ -93,17 +95,17 @@ async function listProfiles({ json }: { json?: boolean }): Promise<void> {
 }
 
 async function useProfile(name: string): Promise<void> {
-  const stored = await readProfiles();
+  const stored = await readProfiles(profilesPath());
   getProfile(stored, name);
-  await writeProfiles({ ...stored, default: name });
+  await writeProfiles({ ...stored, default: name }, profilesPath());
   printFields({ profile: name, default: true });
 }
 
 async function removeProfile(name: string): Promise<void> {
-  const stored = await readProfiles();
+  const stored = await readProfiles(profilesPath());
   getProfile(stored, name);
   const { [name]: _removed, ...profiles } = stored.profiles;
   const isDefault = stored.default === name;
-  await writeProfiles({ ...(!isDefault && stored.default && { default: stored.default }), profiles });
+  await writeProfiles({ ...(!isDefault && stored.default && { default: stored.default }), profiles }, profilesPath());
   printFields({ profile: name, status: "removed" });
 }

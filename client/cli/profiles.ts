@@ -1,8 +1,7 @@
 /** Named credentials in a file that only its owner can read, so that commands need no environment variables. */
-import { randomUUID } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
-import { homedir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { CommandFailure, exitCodes } from "./failures.ts";
 
 /** The address of a service and a key for it. */
@@ -22,14 +21,8 @@ const fileMode = 0o600;
 const folderMode = 0o700;
 const groupAndOthers = 0o077;
 
-/** Where the profiles are: DEEDHOUSE_PROFILES, or else `deedhouse/profiles.json` in the user's folder for settings. */
-export function profilesPath(): string {
-  const { DEEDHOUSE_PROFILES: given, XDG_CONFIG_HOME: settings } = process.env;
-  return given || join(settings || join(homedir(), ".config"), "deedhouse", "profiles.json");
-}
-
 /** The profiles; none if there is no file. @throws CommandFailure when others can read the file, or it is damaged */
-export async function readProfiles(path = profilesPath()): Promise<Profiles> {
+export async function readProfiles(path: string): Promise<Profiles> {
   const text = await readIfExists(path);
   if (text === undefined) return { profiles: {} };
   const { mode } = await stat(path);
@@ -56,9 +49,9 @@ export function getProfile({ profiles }: Profiles, name: string): Profile {
 }
 
 /** Replaces the file in one step, so that a crash leaves either the old profiles or the new ones. */
-export async function writeProfiles(profiles: Profiles, path = profilesPath()): Promise<void> {
+export async function writeProfiles(profiles: Profiles, path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: folderMode });
-  const next = `${path}.${randomUUID()}`;
+  const next = `${path}.${randomBytes(8).toString("hex")}`;
   try {
     await using file = await open(next, "wx", fileMode);
     await file.writeFile(`${JSON.stringify(profiles, null, 2)}\n`);

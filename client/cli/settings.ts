@@ -1,11 +1,19 @@
+import { homedir } from "node:os";
+import { join } from "node:path";
 import type { Command } from "commander";
-import { type Client, createClient } from "../sdk/client.ts";
+import { type Client, type ClientOptions, createClient } from "../sdk/client.ts";
 import type { Clock } from "../sdk/clock.ts";
 import { ApiError } from "../sdk/errors.ts";
 import type { RetryNotice } from "../sdk/retry.ts";
 import { CommandFailure, exitCodes } from "./failures.ts";
 import { getProfile, type Profile, readProfiles } from "./profiles.ts";
 import { readSecret } from "./secret.ts";
+
+/** Where the profiles are: DEEDHOUSE_PROFILES, or else `deedhouse/profiles.json` in the user's folder for settings. */
+export function profilesPath(): string {
+  const { DEEDHOUSE_PROFILES: given, XDG_CONFIG_HOME: settings } = process.env;
+  return given || join(settings || join(homedir(), ".config"), "deedhouse", "profiles.json");
+}
 
 /** The address of the service and the caller's key; each may come from a profile or the environment instead. */
 export interface ConnectionOptions {
@@ -25,7 +33,11 @@ export function addConnectionOptions(command: Command): Command {
 }
 
 /** Makes the client from options, a profile or the environment. Throws `CommandFailure` that names all missing settings. */
-export async function openClient(options: ConnectionOptions, clock: Clock): Promise<Client> {
+export async function openClient(
+  options: ConnectionOptions,
+  clock: Clock,
+  more: Partial<ClientOptions> = {},
+): Promise<Client> {
   const { url, key: apiKey, secret: apiSecret } = await findConnection(options);
   if (!url || !apiKey || !apiSecret) {
     const missing = [
@@ -37,13 +49,18 @@ export async function openClient(options: ConnectionOptions, clock: Clock): Prom
     throw new CommandFailure(`missing: ${missing.join("; ")}`, exitCodes.usage, advice);
   }
   try {
-    return createClient({ url, apiKey, apiSecret, clock, onRetry: reportRetry });
+    return createClient({ url, apiKey, apiSecret, clock, onRetry: reportRetry, ...more });
   } catch (error) {
     throw new CommandFailure((error as Error).message, exitCodes.usage);
   }
 }
 
 type Connection = Partial<Record<keyof Profile, string | undefined>>;
+
+/** Whether any setting names a service. */
+export async function hasConnection(options: ConnectionOptions): Promise<boolean> {
+  return Object.values(await findConnection(options)).some((value) => value);
+}
 
 /** A named profile comes first, then the environment, then the default profile. Options replace parts of each. */
 async function findConnection({ profile, url, key, secretFile }: ConnectionOptions): Promise<Connection> {
@@ -55,10 +72,10 @@ async function findConnection({ profile, url, key, secretFile }: ConnectionOptio
 async function findSurroundings(profile: string | undefined, hasOptions: boolean): Promise<Connection> {
   const { DEEDHOUSE_PROFILE, DEEDHOUSE_URL: url, DEEDHOUSE_API_KEY: key, DEEDHOUSE_API_SECRET: secret } = process.env;
   const named = profile || DEEDHOUSE_PROFILE;
-  if (named) return getProfile(await readProfiles(), named);
+  if (named) return getProfile(await readProfiles(profilesPath()), named);
   // The default profile does not fill gaps: a key without its secret is a mistake to be shown.
   if (url || key || secret || hasOptions) return { url, key, secret };
-  const profiles = await readProfiles();
+  const profiles = await readProfiles(profilesPath());
   return profiles.default ? getProfile(profiles, profiles.default) : {};
 }
 

@@ -20,7 +20,7 @@ export interface CliOptions {
 export async function runCli(url: string, args: string[], { env, stdin = "" }: CliOptions = {}): Promise<CliResult> {
   const settings = { DEEDHOUSE_URL: url, DEEDHOUSE_API_KEY: apiKey, DEEDHOUSE_API_SECRET: apiSecret };
   const { PATH, NODE_COMPILE_CACHE } = process.env;
-  // The profiles of whoever runs the tests are not theirs.
+  // Tests do not use the profiles of the person who runs them.
   const surroundings = {
     PATH,
     DEEDHOUSE_PROFILES: "/nonexistent/profiles.json",
