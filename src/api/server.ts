@@ -1,5 +1,6 @@
 /** The API's server: which requests reach the edge, and how all others are answered. */
 import type { IncomingMessage } from "node:http";
+import { createDocsSite } from "#api/docs-site.ts";
 import { createEdge, type EdgeOptions } from "#api/edge.ts";
 import { parseTarget } from "#api/signing/signature.ts";
 import type { Context } from "#context.ts";
@@ -34,6 +35,7 @@ export interface ServerOptions extends EdgeOptions, FrontOptions {
 /** @param options at most 10,000 connections by default @throws when the address cannot be listened on */
 export function startServer(context: Context, options: ServerOptions): Promise<HttpServer> {
   const edge = createEdge(context, options);
+  const docs = createDocsSite();
   // Node draws the randomness of many UUIDs at once: 0.9 µs each, against 3.2 µs for random bytes of their own.
   const requestId = () => context.random.uuid().replaceAll("-", "").slice(0, requestIdDigits);
   const refuse = (error: ApiError, sourceAddress: string) => edge.refuse(error, requestId(), sourceAddress);
@@ -42,6 +44,7 @@ export function startServer(context: Context, options: ServerOptions): Promise<H
     const { message, sourceAddress, signal } = request;
     const operational = isOperational(message) && answerOperator(context, options, message);
     if (operational) return operational;
+    if (docs.isFor(message)) return docs.answer(message);
     const { method = "", url = "", headers } = message;
     const body = await takeBody(message);
     const mistake = body instanceof ApiError ? body : findMistake(message);
