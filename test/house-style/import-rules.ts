@@ -207,6 +207,7 @@ export const importRules: ImportRule[] = [
       "src/build-context.ts",
       "src/context.ts",
       "src/errors.ts",
+      "package.json",
       ...settings,
     ],
     allowedInTests: [],
