@@ -35,6 +35,7 @@ export const operatorCommands: readonly CommandPart[] = [
   { groups: ["renewals"], load: async () => (await import("#operator/renewals.ts")).addRenewalCommands },
   { groups: ["messages"], load: async () => (await import("#operator/messages.ts")).addMessageCommands },
   { groups: ["alarms"], load: async () => (await import("#operator/alarms.ts")).addAlarmCommands },
+  { groups: ["openapi"], load: async () => (await import("#operator/openapi.ts")).addOpenApiCommand },
   { groups: ["migrate"], load: async () => (await import("#operator/migrate.ts")).addMigrateCommand },
 ];
 

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { after, test } from "node:test";
+import { promisify } from "node:util";
 import { routes } from "#api/routes.ts";
 import { v2Routes } from "#api/v2/routes.ts";
 import { assertError } from "../harness/assert-reply.ts";
@@ -50,6 +52,13 @@ test("openapi.json needs no signature, bare, under /v1 and under /v2, and client
   assert.deepEqual([v1?.text, v2?.text], [bare?.text, bare?.text]);
   const signed = await gateway.send(reseller, "GET", "/openapi.json");
   assert.equal(signed.text, bare?.text);
+});
+
+test("deedhouse openapi prints the same", async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, ["bin/deedhouse.ts", "openapi"], {
+    maxBuffer: 10_000_000,
+  });
+  assert.deepEqual(JSON.parse(stdout), (await unsigned("/openapi.json")).body);
 });
 
 test("a client that has the document gets 304 without a body", async () => {

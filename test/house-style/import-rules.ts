@@ -121,6 +121,7 @@ export const importRules: ImportRule[] = [
       "src/hosting/",
       "src/jobs/",
       "src/watch/",
+      "src/api/open-routes.ts",
       "src/alarms.ts",
       "src/config.ts",
       "src/operator-error.ts",

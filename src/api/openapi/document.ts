@@ -1,7 +1,7 @@
 /** openapi.json: the whole API as OpenAPI 3.1, made of the tables of routes and of what each use case says of itself. */
 import { errorExamples, errorSchema, sharedErrors } from "#api/openapi/errors.ts";
 import { commonHeaderComponents, pathParameters, requestHeaders } from "#api/openapi/headers.ts";
-import { type DescribedRoute, describeOperation, tagNames } from "#api/openapi/operation.ts";
+import { type DescribedRoute, describeOperation, tags } from "#api/openapi/operation.ts";
 import { createShapes } from "#api/openapi/shapes.ts";
 import manifest from "../../../package.json" with { type: "json" };
 
@@ -17,8 +17,10 @@ exist gets 404 \`resource_not_found\`; a method that a path does not accept gets
 
 const securitySchemes = {
   hmac: {
-    type: "http",
-    scheme: "hmac",
+    // As `type: http` it would be right, too, but generators refuse schemes that they do not know.
+    type: "apiKey",
+    in: "header",
+    name: "Authorization",
     description:
       "`Authorization: hmac {key}:{signature}:{nonce}:{timestamp}`. The signature is the base64 of the HMAC-SHA256, with the secret, of these parts without separators: the key; the method in lower case; path and query exactly as sent, URL-encoded as one text; the timestamp in unix seconds; the nonce, which this key has not used yet; the base64 of the MD5 of the body's bytes, or nothing without a body.",
   },
@@ -58,7 +60,7 @@ export function describeApi(routes: readonly DescribedRoute[]) {
       { url: "/", description: "Bare." },
       { url: "/v1", description: "The same resources under a prefix." },
     ],
-    tags: tagNames.map((name) => ({ name })),
+    tags,
     paths: Object.fromEntries(paths),
     components: {
       securitySchemes,

@@ -51,18 +51,26 @@ export function describeOperation(shapes: Shapes, route: DescribedRoute, isV2: b
   };
 }
 
-const tags: Readonly<Record<string, string>> = {
+/** In the order of the page. */
+export const tags = [
+  { name: "Domains", description: "The names of your portfolio, and what changes them." },
+  { name: "Orders", description: "What you have ordered about names." },
+  { name: "Renewals", description: "What happens at the end of each term." },
+  { name: "Hosting accounts", description: "FTP, web space and host names." },
+  { name: "Later form", description: "The same under /v2, in the shapes of a later form of this API." },
+  { name: "About this API", description: "Without a signature." },
+] as const;
+type TagName = (typeof tags)[number]["name"];
+
+const tagsOfPaths: Readonly<Record<string, TagName>> = {
   domains: "Domains",
   orders: "Orders",
   renewals: "Renewals",
   hostingaccounts: "Hosting accounts",
   servicepacks: "Hosting accounts",
-  v2: "Later form (/v2)",
+  v2: "Later form",
 };
-/** In the order of the page. */
-export const tagNames = [...new Set(Object.values(tags)), "About this API"];
-
-const tagOf = (path: string) => tags[path.split("/")[1]!] ?? "About this API";
+const tagOf = (path: string): TagName => tagsOfPaths[path.split("/")[1]!] ?? "About this API";
 
 function describeParameters(shapes: Shapes, { method, path, docs, scopes }: DescribedRoute) {
   const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name]) => {
