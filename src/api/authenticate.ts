@@ -7,7 +7,7 @@ import { BlockList, isIPv6 } from "node:net";
 import type { ReplayGuard } from "#api/replay/replay.ts";
 import { type Credentials, readCredentials, type WireRequest } from "#api/signing/credentials.ts";
 import { findSigner } from "#api/signing/signer.ts";
-import { createSourceGuard, tooManyRequests } from "#api/source-guard.ts";
+import { createSourceGuard, createUnsignedLimit, tooManyRequests } from "#api/source-guard.ts";
 import type { Context } from "#context.ts";
 import { createRateLimiter, createSourceBudget, type RateLimit } from "#front/rate-limit.ts";
 import { type Clock, unixSeconds } from "#lib/clock.ts";
@@ -35,6 +35,8 @@ export interface Authenticated {
 export interface Authenticator {
   /** @throws Refusal; DatabaseUnavailable */
   authenticate(request: WireRequest): Promise<Authenticated>;
+  /** Counts a request that needs no signature. @throws Refusal when its source has sent too many, or has no failures left */
+  takeUnsigned(request: WireRequest): RateLimit;
   /** The limit that an answer reports when the request is not authenticated. */
   sourceLimit(sourceAddress: string): RateLimit;
 }
@@ -53,13 +55,10 @@ export function createAuthenticator(context: Context, options: AuthenticatorOpti
   const { clock, sealer } = context;
   const { replayGuard } = options;
   const keys = createKeyStore(context);
-  const limiter = createRateLimiter({ clock, windowMs: rateWindowMs });
-  const sources = createSourceBudget({
-    clock,
-    windowMs: rateWindowMs,
-    failuresMax: options.sourceFailuresMax,
-    knownGoodFailuresMax,
-  });
+  const createLimiter = () => createRateLimiter({ clock, windowMs: rateWindowMs });
+  const limiter = createLimiter();
+  const { sourceFailuresMax: failuresMax } = options;
+  const sources = createSourceBudget({ clock, windowMs: rateWindowMs, failuresMax, knownGoodFailuresMax });
   const guard = createSourceGuard(sources);
 
   /** The answer of the committed write that came with this nonce. @throws Refusal when it was another request */
@@ -86,6 +85,8 @@ export function createAuthenticator(context: Context, options: AuthenticatorOpti
 
   return {
     sourceLimit: (sourceAddress) => sources.check(sourceAddress),
+
+    takeUnsigned: createUnsignedLimit(createLimiter(), guard),
 
     async authenticate(request) {
       const credentials = readCredentials(request);

@@ -6,6 +6,7 @@
 import { answerError } from "#api/answer-error.ts";
 import { type Authenticated, type AuthenticatorOptions, createAuthenticator } from "#api/authenticate.ts";
 import { createIdempotencyGate } from "#api/idempotency.ts";
+import { findOpenRoute, type OpenAnswer, type OpenRoute } from "#api/open-routes.ts";
 import { JournalUnavailable } from "#api/replay/replay.ts";
 import { type EdgeRequest, runRoute } from "#api/run-route.ts";
 import type { Credentials } from "#api/signing/credentials.ts";
@@ -17,11 +18,11 @@ import { unixSeconds } from "#lib/clock.ts";
 import { findCommittedAnswer } from "#use-case/stored-answers.ts";
 import type { Answer } from "#use-case/use-case.ts";
 
-/** The complete response: `body` as text, absent on 202 and 204. */
+/** The complete response: `body` is absent on 202 and 204. */
 export interface EdgeAnswer {
   status: number;
   headers: Record<string, string>;
-  body: string | undefined;
+  body: Buffer | string | undefined;
 }
 
 export interface Edge {
@@ -60,15 +61,23 @@ export function createEdge(context: Context, options: EdgeOptions): Edge {
     }
   }
 
+  /** @throws Refusal; ApiError */
+  function answerOpen(route: OpenRoute, request: EdgeRequest): EdgeAnswer {
+    const rateLimit = authenticator.takeUnsigned(request);
+    return completeOpen(route.answer(request), request.requestId, rateLimit);
+  }
+
   return {
     async answer(request) {
       const { requestId, sourceAddress } = request;
+      const open = findOpenRoute(request);
       try {
+        if (open) return answerOpen(open, request);
         const authenticated = await authenticator.authenticate(request);
         return complete(await answerAuthenticated(request, authenticated), requestId, authenticated.rateLimit);
       } catch (thrown) {
         const refused = thrown instanceof Refusal ? thrown : undefined;
-        const answer = answerError(context.log, requestId, refused?.error ?? thrown, []);
+        const answer = answerError(context.log, requestId, refused?.error ?? thrown, open?.errors ?? []);
         return complete(answer, requestId, refused?.rateLimit ?? authenticator.sourceLimit(sourceAddress));
       }
     },
@@ -125,4 +134,8 @@ function complete(answer: Answer, requestId: string, rateLimit: RateLimit): Edge
     },
     body,
   };
+}
+
+function completeOpen({ status, headers, body }: OpenAnswer, requestId: string, rateLimit: RateLimit): EdgeAnswer {
+  return { status, headers: { "x-request-id": requestId, ...rateLimitHeaders(rateLimit), ...headers }, body };
 }

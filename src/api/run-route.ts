@@ -5,6 +5,7 @@
 import { answerError } from "#api/answer-error.ts";
 import type { Authenticated } from "#api/authenticate.ts";
 import { type IdempotencyGate, parseIdempotencyKey } from "#api/idempotency.ts";
+import { openMethods } from "#api/open-routes.ts";
 import type { Route } from "#api/route.ts";
 import { matchRoute, type Place } from "#api/routes.ts";
 import type { WireRequest } from "#api/signing/credentials.ts";
@@ -52,14 +53,16 @@ export async function runRoute(
   const { segments, query } = readTarget(request.target);
   const matched = matchRoute(request.method, segments);
   try {
-    if (!matched) throw new ApiError("resource_not_found");
-    const { route, allowed } = matched;
+    const allowed = matched?.allowed ?? openMethods(request.target);
+    if (!matched && allowed.length === 0) throw new ApiError("resource_not_found");
+    const route = matched?.route;
     if (!route) throw new ApiError("method_not_allowed", { headers: { allow: allowed.join(", ") } });
     requireScope(authenticated.key.caller, route.useCase.scope);
     const call = openCall(context, route, { ...matched, query }, request, authenticated);
     return route.method === "GET" ? (await runOnce(context, call)).answer : await runWrite(context, gate, call);
   } catch (error) {
-    return answerError(context.log, request.requestId, error, matched?.route?.useCase.errors ?? []);
+    // The use case's own errors are answers already: this is about the request's headers.
+    return answerError(context.log, request.requestId, error, ["bad_request"]);
   }
 }
 

@@ -1,8 +1,9 @@
 /** What a refused request costs its source, and what the check of a request waits for. */
 import type { WireRequest } from "#api/signing/credentials.ts";
 import { ApiError, type ErrorCode } from "#errors.ts";
-import type { RateLimit, SourceBudget } from "#front/rate-limit.ts";
+import type { RateLimit, RateLimiter, SourceBudget } from "#front/rate-limit.ts";
 import { TooManyWaiting } from "#front/source-turns.ts";
+import { sourceOf } from "#lib/net/source-address.ts";
 
 /** A refused request, with the limit that its headers report. */
 export class Refusal extends Error {
@@ -57,5 +58,18 @@ export function createSourceGuard(sources: SourceBudget): SourceGuard {
         throw tooManyRequests(sources.check(request.sourceAddress, keyId));
       }
     },
+  };
+}
+
+/** Of one source, in a window of the limiter. */
+const unsignedRequestsMax = 60;
+
+/** Counts requests that need no signature. What they throw: Refusal, when the source has sent too many or has no failures left. */
+export function createUnsignedLimit(limiter: RateLimiter, guard: SourceGuard) {
+  return (request: WireRequest): RateLimit => {
+    guard.requireBudget(request);
+    const rateLimit = limiter.take(sourceOf(request.sourceAddress), unsignedRequestsMax);
+    if (!rateLimit.allowed) throw tooManyRequests(rateLimit);
+    return rateLimit;
   };
 }

@@ -212,8 +212,8 @@ const phraseOf = (status: number) => reasonPhrases[status] ?? STATUS_CODES[statu
 function headersOf({ status, headers, body = "", isLast }: HttpAnswer): Record<string, string> {
   return {
     ...headers,
-    // RFC 9110 section 8.6: a 204 has no content-length.
-    ...(status !== 204 && { "content-length": String(Buffer.byteLength(body)) }),
+    // RFC 9110 section 8.6: a 204 has no content-length, and a 304 not that of its own body.
+    ...(status !== 204 && status !== 304 && { "content-length": String(Buffer.byteLength(body)) }),
     ...(isLast && { connection: "close" }),
   };
 }

@@ -1,6 +1,7 @@
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import type { ErrorCode } from "#errors.ts";
+import type { Docs } from "#use-case/docs.ts";
 import type { CommittedRow } from "#use-case/stored-answers.ts";
 
 /** The permissions of an API key. */
@@ -90,5 +91,7 @@ export interface UseCase {
   errors: readonly ErrorCode[];
   /** Several: any of them opens the use case, which then requires the one that fits (`requireScope`). */
   scope: Scope | readonly Scope[];
+  /** What openapi.json says of it. */
+  docs: Docs;
   handle(context: Context, request: UseCaseRequest): Promise<Answer>;
 }
