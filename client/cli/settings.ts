@@ -21,6 +21,13 @@ export function addConnectionOptions(command: Command): Command {
     .option("--secret-file <file>", "file with the API secret (instead of DEEDHOUSE_API_SECRET)");
 }
 
+/** The address of the service. Throws `CommandFailure`. */
+export function serviceUrl(options: Pick<ConnectionOptions, "url">): string {
+  const url = options.url ?? process.env.DEEDHOUSE_URL;
+  if (!url) throw new CommandFailure("missing: --url or DEEDHOUSE_URL", exitCodes.usage);
+  return url;
+}
+
 /** Makes the client from options and environment. Throws `CommandFailure` that names all missing settings. */
 export async function openClient(options: ConnectionOptions, clock: Clock): Promise<Client> {
   const url = options.url ?? process.env.DEEDHOUSE_URL;

@@ -6,6 +6,7 @@
 import { answerError } from "#api/answer-error.ts";
 import { type Authenticated, type AuthenticatorOptions, createAuthenticator } from "#api/authenticate.ts";
 import { createIdempotencyGate } from "#api/idempotency.ts";
+import { createPublicRoutes } from "#api/public-routes.ts";
 import { JournalUnavailable } from "#api/replay/replay.ts";
 import { type EdgeRequest, runRoute } from "#api/run-route.ts";
 import type { Credentials } from "#api/signing/credentials.ts";
@@ -41,6 +42,7 @@ export interface EdgeOptions extends AuthenticatorOptions {
  */
 export function createEdge(context: Context, options: EdgeOptions): Edge {
   const authenticator = createAuthenticator(context, options);
+  const findOpenRoute = createPublicRoutes(context, authenticator);
   const gate = createIdempotencyGate(context, options.idempotencyWaitMs);
 
   async function answerAuthenticated(request: EdgeRequest, authenticated: Authenticated): Promise<Answer> {
@@ -63,12 +65,17 @@ export function createEdge(context: Context, options: EdgeOptions): Edge {
   return {
     async answer(request) {
       const { requestId, sourceAddress } = request;
+      const open = findOpenRoute(request);
       try {
+        if (open) {
+          const { answer, rateLimit } = open.answer(request);
+          return complete(answer, requestId, rateLimit);
+        }
         const authenticated = await authenticator.authenticate(request);
         return complete(await answerAuthenticated(request, authenticated), requestId, authenticated.rateLimit);
       } catch (thrown) {
         const refused = thrown instanceof Refusal ? thrown : undefined;
-        const answer = answerError(context.log, requestId, refused?.error ?? thrown, []);
+        const answer = answerError(context.log, requestId, refused?.error ?? thrown, open?.errors ?? []);
         return complete(answer, requestId, refused?.rateLimit ?? authenticator.sourceLimit(sourceAddress));
       }
     },
