@@ -58,11 +58,11 @@ export const catalogue = {
   },
   auth_authorization_header_invalid_format: {
     status: 401,
-    text: "Send the header Authorization: hmac {api key}:{signature}:{nonce}:{timestamp}, or sign by RFC 9421.",
+    text: "Send the header Authorization: hmac {api key}:{signature}:{nonce}:{timestamp}, or sign by RFC 9421. POST /signature-check says what is wrong with a request's headers.",
   },
   authorization_hmac_invalid: {
     status: 401,
-    text: "The signature does not match, or the API key is not valid. Sign the method, path with query, timestamp, nonce and body exactly as they are sent.",
+    text: "The signature does not match, or the API key is not valid. Sign the method, path with query, timestamp, nonce and body exactly as they are sent. POST /signature-check shows the texts that the service accepts.",
   },
   authorization_timestamp_invalid: {
     status: 401,

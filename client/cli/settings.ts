@@ -32,6 +32,13 @@ export function addConnectionOptions(command: Command): Command {
     .option("--secret-file <file>", "file with the API secret (instead of DEEDHOUSE_API_SECRET)");
 }
 
+/** The address of the service. Throws `CommandFailure`. */
+export async function serviceUrl(options: ConnectionOptions): Promise<string> {
+  const { url } = await findConnection(options);
+  if (!url) throw new CommandFailure("missing: --url or DEEDHOUSE_URL", exitCodes.usage);
+  return url;
+}
+
 /** Makes the client from options, a profile or the environment. Throws `CommandFailure` that names all missing settings. */
 export async function openClient(
   options: ConnectionOptions,

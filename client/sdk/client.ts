@@ -1,3 +1,4 @@
+import { parseBaseUrl } from "./base-url.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { type ContactCalls, contactCalls } from "./contacts.ts";
 import { type DelegationCalls, delegationCalls } from "./delegation.ts";
@@ -7,6 +8,7 @@ import { type HostingCalls, hostingCalls } from "./hosting.ts";
 import { type OrderCalls, orderCalls } from "./orders.ts";
 import { type PaidCalls, paidCalls } from "./paid.ts";
 import type { RetryNotice } from "./retry.ts";
+import { type SignatureCalls, signatureCalls } from "./signature-check.ts";
 import { type TransferCalls, transferCalls } from "./transfers.ts";
 import { createSend } from "./transport.ts";
 
@@ -40,6 +42,7 @@ export interface Client
     HostNameCalls,
     OrderCalls,
     PaidCalls,
+    SignatureCalls,
     TransferCalls {}
 
 /** Makes a client for one service and key. Throws `TypeError` when the URL or the key is malformed. */
@@ -63,19 +66,9 @@ export function createClient(options: ClientOptions): Client {
     ...hostNameCalls(send),
     ...orderCalls(send),
     ...paidCalls(send),
+    ...signatureCalls(send),
     ...transferCalls(send),
   };
-}
-
-function parseBaseUrl(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || (url.protocol !== "http:" && url.protocol !== "https:")) {
-    throw new TypeError(`the URL "${text}" is not of the form https://host[:port][/path]`);
-  }
-  if (url.username || url.password || url.search || url.hash) {
-    throw new TypeError("the URL must not carry a user, a password, a query or a fragment");
-  }
-  return url;
 }
 
 function parseApiKey(text: string): string {

@@ -30,6 +30,8 @@ export interface Call {
   idempotencyKey?: string | undefined;
   /** How long the service may hold the answer (`Prefer: wait=N`). */
   waitSeconds?: number | undefined;
+  /** Sends no signature. */
+  isUnsigned?: boolean;
   signal?: AbortSignal | undefined;
 }
 
@@ -68,6 +70,7 @@ interface PreparedRequest {
   body: Buffer;
   headers: Headers;
   attemptTimeoutMs: number;
+  isUnsigned: boolean;
   signal: AbortSignal | undefined;
 }
 
@@ -87,11 +90,13 @@ function prepare(call: Call, options: TransportOptions): PreparedRequest {
     body: Buffer.from(call.body ? JSON.stringify(call.body) : "", "utf8"),
     headers,
     attemptTimeoutMs: options.timeoutMs + (call.waitSeconds ?? 0) * 1000,
+    isUnsigned: call.isUnsigned ?? false,
     signal: call.signal,
   };
 }
 
-function signNow(request: PreparedRequest, options: TransportOptions): string {
+function signNow(request: PreparedRequest, options: TransportOptions): string | undefined {
+  if (request.isUnsigned) return undefined;
   return authorizationHeader({
     apiKey: options.apiKey,
     apiSecret: options.apiSecret,
@@ -103,10 +108,14 @@ function signNow(request: PreparedRequest, options: TransportOptions): string {
   });
 }
 
-async function sendOnce(request: PreparedRequest, authorization: string, options: TransportOptions): Promise<Reply> {
+async function sendOnce(
+  request: PreparedRequest,
+  authorization: string | undefined,
+  options: TransportOptions,
+): Promise<Reply> {
   const timeout = AbortSignal.timeout(request.attemptTimeoutMs);
   const headers = new Headers(request.headers);
-  headers.set("authorization", authorization);
+  if (authorization !== undefined) headers.set("authorization", authorization);
   let reply: Reply;
   try {
     const response = await options.fetch(request.url, {

@@ -6,13 +6,13 @@
 import { answerError } from "#api/answer-error.ts";
 import { type Authenticated, type AuthenticatorOptions, createAuthenticator } from "#api/authenticate.ts";
 import { createIdempotencyGate } from "#api/idempotency.ts";
-import { findOpenRoute, type OpenAnswer, type OpenRoute } from "#api/open-routes.ts";
+import { findOpenRoute, type OpenRoute } from "#api/open-routes.ts";
 import { JournalUnavailable } from "#api/replay/replay.ts";
 import { type EdgeRequest, runRoute } from "#api/run-route.ts";
 import type { Credentials } from "#api/signing/credentials.ts";
 import { Refusal } from "#api/source-guard.ts";
 import type { Context } from "#context.ts";
-import type { ApiError } from "#errors.ts";
+import { ApiError } from "#errors.ts";
 import { type RateLimit, rateLimitHeaders } from "#front/rate-limit.ts";
 import { unixSeconds } from "#lib/clock.ts";
 import { findCommittedAnswer } from "#use-case/stored-answers.ts";
@@ -61,10 +61,14 @@ export function createEdge(context: Context, options: EdgeOptions): Edge {
     }
   }
 
-  /** @throws Refusal; ApiError */
+  /** @throws Refusal */
   function answerOpen(route: OpenRoute, request: EdgeRequest): EdgeAnswer {
-    const rateLimit = authenticator.takeUnsigned(request);
-    return completeOpen(route.answer(request), request.requestId, rateLimit);
+    const rateLimit = authenticator.takeUnsigned(request, route);
+    try {
+      return complete(route.answer(request, authenticator), request.requestId, rateLimit);
+    } catch (error) {
+      throw error instanceof ApiError ? new Refusal(error, rateLimit) : error;
+    }
   }
 
   return {
@@ -122,7 +126,8 @@ async function answerWithoutJournal(
 }
 
 function complete(answer: Answer, requestId: string, rateLimit: RateLimit): EdgeAnswer {
-  const body = answer.body === undefined ? undefined : JSON.stringify(answer.body);
+  const { body: given } = answer;
+  const body = given === undefined || given instanceof Buffer ? given : JSON.stringify(given);
   return {
     status: answer.status,
     headers: {
@@ -134,8 +139,4 @@ function complete(answer: Answer, requestId: string, rateLimit: RateLimit): Edge
     },
     body,
   };
-}
-
-function completeOpen({ status, headers, body }: OpenAnswer, requestId: string, rateLimit: RateLimit): EdgeAnswer {
-  return { status, headers: { "x-request-id": requestId, ...rateLimitHeaders(rateLimit), ...headers }, body };
 }

@@ -59,12 +59,14 @@ export async function runRoute(
     if (!route) throw new ApiError("method_not_allowed", { headers: { allow: allowed.join(", ") } });
     requireScope(authenticated.key.caller, route.useCase.scope);
     const call = openCall(context, route, { ...matched, query }, request, authenticated);
-    return route.method === "GET" ? (await runOnce(context, call)).answer : await runWrite(context, gate, call);
+    return isRead(route) ? (await runOnce(context, call)).answer : await runWrite(context, gate, call);
   } catch (error) {
     // The use case's own errors are answers already: this is about the request's headers.
     return answerError(context.log, request.requestId, error, ["bad_request"]);
   }
 }
+
+const isRead = ({ method, useCase }: Route) => method === "GET" || useCase.changesNothing;
 
 /** @throws ApiError when a header is not valid */
 function openCall(
@@ -78,7 +80,7 @@ function openCall(
   const { keyId, nonce, timestamp } = credentials;
   const takeRequests = (count: number) => authenticated.takeRequests(count);
   const { headers, body, signal } = request;
-  const idempotencyKey = route.method !== "GET" ? parseIdempotencyKey(headers["idempotency-key"]) : undefined;
+  const idempotencyKey = isRead(route) ? undefined : parseIdempotencyKey(headers["idempotency-key"]);
   const waitSeconds = parseWait(headers.prefer);
   return {
     route,
@@ -93,6 +95,7 @@ function openCall(
       signal,
       waitSeconds,
       takeRequests,
+      judgeTimes: authenticated.judgeTimes,
     },
     write: () => ({ keyId, nonce, timestamp, digest: digest() }),
     idempotent:

@@ -61,14 +61,16 @@ export function createSourceGuard(sources: SourceBudget): SourceGuard {
   };
 }
 
-/** Of one source, in a window of the limiter. */
-const unsignedRequestsMax = 60;
+/** A path that needs no signature, and how often a source may ask there in a window of the limiter. */
+export interface UnsignedLimit {
+  path: string;
+  requestsMax: number;
+}
 
-/** Counts requests that need no signature. What they throw: Refusal, when the source has sent too many or has no failures left. */
-export function createUnsignedLimit(limiter: RateLimiter, guard: SourceGuard) {
-  return (request: WireRequest): RateLimit => {
-    guard.requireBudget(request);
-    const rateLimit = limiter.take(sourceOf(request.sourceAddress), unsignedRequestsMax);
+/** Counts requests that need no signature. They use no budget of failures, and need none. What it throws: Refusal. */
+export function createUnsignedLimit(limiter: RateLimiter) {
+  return ({ sourceAddress }: WireRequest, { path, requestsMax }: UnsignedLimit): RateLimit => {
+    const rateLimit = limiter.take(`${path} ${sourceOf(sourceAddress)}`, requestsMax);
     if (!rateLimit.allowed) throw tooManyRequests(rateLimit);
     return rateLimit;
   };

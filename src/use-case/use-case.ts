@@ -54,6 +54,22 @@ export interface Door {
   hostingCreationPath(account: { id: number; identifier: string }): string;
 }
 
+/** When a request was signed, and the last second in which it is valid, if it says so. In unix seconds. */
+export interface SignedTimes {
+  timestamp: number;
+  expires: number | undefined;
+}
+
+export interface TimesJudgement {
+  serverTime: Date;
+  /** How far a timestamp may be from it. */
+  windowSeconds: number;
+  /** How far the timestamp is ahead. */
+  skewSeconds: number | undefined;
+  /** Why the edge refuses these times; undefined when it accepts them. */
+  problem: string | undefined;
+}
+
 /** A request that has passed every check of the edge. */
 export interface UseCaseRequest {
   caller: Caller;
@@ -72,6 +88,8 @@ export interface UseCaseRequest {
   takeRequests(count: number): void;
   /** Fires when the client has disconnected. Created on demand. */
   signal(): AbortSignal;
+  /** What the edge thinks of the times of another request's signature. */
+  judgeTimes(signed: SignedTimes | undefined): TimesJudgement;
   /**
    * Stores the answer with the write that it reports, in the write's own transaction. An identical resend of a
    * committed request gets it again, whatever the client saw of the first.
@@ -93,5 +111,7 @@ export interface UseCase {
   scope: Scope | readonly Scope[];
   /** What openapi.json says of it. */
   docs: Docs;
+  /** A read with a method other than GET: its answers are not stored for repeats. */
+  changesNothing?: true;
   handle(context: Context, request: UseCaseRequest): Promise<Answer>;
 }

@@ -185,6 +185,10 @@ async function finished(job: string): Promise<Reply> {
   }
 }
 
+test("the example about signatures is answered as documented", async () => {
+  await play(v1, "checkSignature", { expects: 200 });
+});
+
 test("every example of a request was sent", () => {
   const examples = operations.flatMap(({ operationId, requestBody }) => {
     const bodies = Object.keys(requestBody?.content["application/json"].examples ?? {});

@@ -54,7 +54,7 @@ export function assertDescribed({ method, target, body: sent }: SentRequest, rep
 /** @returns undefined for a path or a method that the API does not have */
 function findOperation(method: string, target: string): Operation | undefined {
   const signed = matchRoute(method, readTarget(parseTarget(target) ?? target).segments)?.route;
-  const path = (signed ?? findOpenRoute({ method, target }))?.path.replace(/:(\w+)/g, "{$1}");
+  const path = (signed ?? findOpenRoute({ method, target, headers: {} }))?.path.replace(/:(\w+)/g, "{$1}");
   return document.paths[path ?? ""]?.[method.toLowerCase()];
 }
 

@@ -15,7 +15,11 @@ export interface DescribedRoute {
   errors: readonly ErrorCode[];
   /** Any of them opens the route; absent when the request is not signed. */
   scopes?: readonly Scope[];
+  changesNothing?: true | undefined;
+  isSignatureOptional?: boolean;
 }
+
+const isWriting = ({ method, changesNothing }: DescribedRoute) => method !== "GET" && !changesNothing;
 
 /** How the signed forms look in a requirement: any entry is enough. The scopes are the roles of OpenAPI 3.1. */
 const signedForms = [["hmac"], ["signature", "signatureInput"]];
@@ -23,19 +27,23 @@ const signedForms = [["hmac"], ["signature", "signatureInput"]];
 /** An operation as OpenAPI has it. @param isV2 it is served under /v2, where some names differ */
 export function describeOperation(shapes: Shapes, route: DescribedRoute, isV2: boolean) {
   const { docs, scopes } = route;
-  const isWrite = route.method !== "GET";
+  const isWrite = isWriting(route);
   const isSigned = scopes !== undefined;
   const scopeNames = (scopes ?? []).map((scope) => `\`${scope}\``).join(" or ");
   const needs = isSigned ? `Scope: ${scopeNames}.` : "The request is not signed.";
+  const anonymous = route.isSignatureOptional ? [{}] : [];
   const lookAgainHeader = isV2 ? "retry-after" : "check-after";
   return {
     operationId: isV2 ? `${docs.operation}V2` : docs.operation,
     tags: [tagOf(route.path)],
     summary: docs.summary,
     description: [docs.description, needs].filter(Boolean).join(" "),
-    security: (scopes ?? []).flatMap((scope) =>
-      signedForms.map((schemes) => Object.fromEntries(schemes.map((scheme) => [scheme, [scope]]))),
-    ),
+    security: [
+      ...anonymous,
+      ...(scopes ?? []).flatMap((scope) =>
+        signedForms.map((schemes) => Object.fromEntries(schemes.map((scheme) => [scheme, [scope]]))),
+      ),
+    ],
     parameters: describeParameters(shapes, route),
     ...(docs.body && { requestBody: describeBody(shapes, docs.body) }),
     responses: {
@@ -72,7 +80,8 @@ const tagsOfPaths: Readonly<Record<string, TagName>> = {
 };
 const tagOf = (path: string): TagName => tagsOfPaths[path.split("/")[1]!] ?? "About this API";
 
-function describeParameters(shapes: Shapes, { method, path, docs, scopes }: DescribedRoute) {
+function describeParameters(shapes: Shapes, route: DescribedRoute) {
+  const { path, docs, scopes } = route;
   const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name]) => {
     if (!pathParameters[name!]) throw new Error(`describe the path's parameter ${name} in headers.ts`);
     return { $ref: `#/components/parameters/${name}` };
@@ -93,7 +102,7 @@ function describeParameters(shapes: Shapes, { method, path, docs, scopes }: Desc
   );
   const headers: RequestHeader[] = [
     ...(waits ? (["Prefer"] as const) : []),
-    ...(scopes && method !== "GET" ? (["IdempotencyKey"] as const) : []),
+    ...(scopes && isWriting(route) ? (["IdempotencyKey"] as const) : []),
     ...(scopes && docs.body ? (["ContentDigest"] as const) : []),
   ];
   return [...inPath, ...inQuery, ...headers.map((name) => ({ $ref: `#/components/parameters/${name}` }))];
