@@ -64,7 +64,7 @@ export function createSourceGuard(sources: SourceBudget): SourceGuard {
 /** Of one source, in a window of the limiter. */
 const unsignedRequestsMax = 60;
 
-/** Counts requests that need no signature. What they throw: Refusal, when the source has sent too many or has no failures left. */
+/** Makes a function that counts a request without a signature. It throws a Refusal when the source has sent too many, or has no failures left. */
 export function createUnsignedLimit(limiter: RateLimiter, guard: SourceGuard) {
   return (request: WireRequest): RateLimit => {
     guard.requireBudget(request);
