@@ -67,7 +67,10 @@ export interface UnsignedLimit {
   requestsMax: number;
 }
 
-/** Counts requests that need no signature. They use no budget of failures, and need none. What it throws: Refusal. */
+/**
+ * Makes a function that counts a request without a signature, which uses no budget of failures and needs none. It throws a Refusal
+ * when the source has sent too many.
+ */
 export function createUnsignedLimit(limiter: RateLimiter) {
   return ({ sourceAddress }: WireRequest, { path, requestsMax }: UnsignedLimit): RateLimit => {
     const rateLimit = limiter.take(`${path} ${sourceOf(sourceAddress)}`, requestsMax);

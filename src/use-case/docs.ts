@@ -50,8 +50,8 @@ export const domainName = Type.String({
   description: "The A-label form, in lower case.",
   examples: ["hello.example"],
 });
-/** Events and reasons are open lists: a program ignores those that it does not know. */
-export const words = (...examples: string[]) => Type.String({ examples });
+/** A text, with what it looks like. */
+export const textLike = (...examples: string[]) => Type.String({ examples });
 
 /** The query's parameters of every paged list; its own filters come beside them. */
 export const pagingQuery = {

@@ -90,6 +90,7 @@ export const requestHeaders = {
     "Of a request with a body that is signed by RFC 9421 (RFC 9530).",
     "sha-256=:/TWc6NwmFpO2tkCh0B11f+izzsRVvCQxHwCHP1idgFI=:",
   ),
+  IfNoneMatch: requestHeader("If-None-Match", "The `etag` of what you have.", '"0f3c5a7e91b24d68"'),
 };
 export type RequestHeader = keyof typeof requestHeaders;
 

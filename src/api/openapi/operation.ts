@@ -4,7 +4,7 @@ import { describeErrors } from "#api/openapi/errors.ts";
 import { describeHeaders, pathParameters, type RequestHeader } from "#api/openapi/headers.ts";
 import { exampleOf, examplesOf, type Shapes } from "#api/openapi/shapes.ts";
 import type { ErrorCode } from "#errors.ts";
-import type { Docs } from "#use-case/docs.ts";
+import type { Docs, HeaderName } from "#use-case/docs.ts";
 import type { Scope } from "#use-case/use-case.ts";
 
 export interface DescribedRoute {
@@ -97,11 +97,11 @@ function describeParameters(shapes: Shapes, route: DescribedRoute) {
       schema,
     };
   });
-  const waits = Object.values(docs.answers).some(({ headers = [] }) =>
-    headers.some((header) => header.startsWith("preference-applied")),
-  );
+  const answers = (name: HeaderName) =>
+    Object.values(docs.answers).some(({ headers = [] }) => headers.some((header) => header.startsWith(name)));
   const headers: RequestHeader[] = [
-    ...(waits ? (["Prefer"] as const) : []),
+    ...(answers("preference-applied") ? (["Prefer"] as const) : []),
+    ...(answers("etag") ? (["IfNoneMatch"] as const) : []),
     ...(scopes && isWriting(route) ? (["IdempotencyKey"] as const) : []),
     ...(scopes && docs.body ? (["ContentDigest"] as const) : []),
   ];
@@ -109,8 +109,7 @@ function describeParameters(shapes: Shapes, route: DescribedRoute) {
 }
 
 function describeBody(shapes: Shapes, body: TObject) {
-  const [first, ...others] = examplesOf(body);
-  const examples = [first, ...others].map((value, index) => [`example${index + 1}`, { value }]);
+  const examples = examplesOf(body).map((value, index) => [`example${index + 1}`, { value }]);
   return {
     required: true,
     content: { "application/json": { schema: shapes.describe(body), examples: Object.fromEntries(examples) } },

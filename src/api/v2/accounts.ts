@@ -9,18 +9,18 @@ import { type AccountDetails, accountsLister, findAccountById, listedAccounts } 
 import { packsLister } from "#hosting/packs/list.ts";
 import { canonicalForLookUp } from "#lib/host-identifier.ts";
 import { parseBody } from "#use-case/body.ts";
-import { checkedByHand, pageOf, pagingQuery, words } from "#use-case/docs.ts";
+import { checkedByHand, pageOf, pagingQuery, textLike } from "#use-case/docs.ts";
 import { answerFewRows } from "#use-case/paging.ts";
 import type { UseCase } from "#use-case/use-case.ts";
 
 const number = (example: number) => Type.Integer({ minimum: 1, examples: [example] });
-const packShape = Type.Object({ id: number(14_490), name: words("Small") }, { title: "ServicePackV2" });
+const packShape = Type.Object({ id: number(14_490), name: textLike("Small") }, { title: "ServicePackV2" });
 
 /** GET /v2/servicepacks: ids are the same as those of /v1, as numbers. */
 export const listServicePacks = packsLister(packShape, ({ id, name }) => ({ id, name }));
 
 const accountShape = Type.Object(
-  { id: number(999_001), identifier: words("hello.example"), servicepack_id: number(14_490) },
+  { id: number(999_001), identifier: textLike("hello.example"), servicepack_id: number(14_490) },
   { title: "AccountV2" },
 );
 const present = ({ id, identifier, servicepack_id }: AccountRow): Static<typeof accountShape> => ({
@@ -48,7 +48,7 @@ export const listAccounts: UseCase = {
     operation: "listAccounts",
     summary: "Lists your hosting accounts by identifier, without failed ones.",
     query: Type.Object({
-      identifier: Type.Optional(words("hello.example")),
+      identifier: Type.Optional(textLike("hello.example")),
       asset_type: Type.Optional(Type.Enum(assetTypes, { description: "All accounts are of the first kind." })),
       ...pagingQuery,
     }),
@@ -82,8 +82,8 @@ const accountIdPattern = /^[1-9][0-9]{0,14}$/;
 const detailsShape = Type.Object(
   {
     id: number(999_001),
-    identifier: words("hello.example"),
-    servicepack: Type.Object({ id: number(14_490), name: words("Small") }),
+    identifier: textLike("hello.example"),
+    servicepack: Type.Object({ id: number(14_490), name: textLike("Small") }),
     addons: Type.Array(Type.Unknown(), { maxItems: 0, examples: [[]] }),
   },
   { title: "AccountInFullV2" },

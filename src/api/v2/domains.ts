@@ -10,7 +10,7 @@ import { type DomainRow, domainColumns } from "#domains/portfolio/present.ts";
 import { domainReader } from "#domains/portfolio/read.ts";
 import type { ShownDomain } from "#domains/portfolio/shown.ts";
 import { isSent } from "#domains/renewals/scheduled-order.ts";
-import { domainName, instant, words } from "#use-case/docs.ts";
+import { domainName, instant, textLike } from "#use-case/docs.ts";
 import type { Caller } from "#use-case/use-case.ts";
 
 const briefShape = Type.Object(
@@ -76,7 +76,7 @@ const fullShape = Type.Object(
     ...briefShape.properties,
     name_servers: Type.Array(
       Type.Object({
-        name: words("ns1.host.example"),
+        name: textLike("ns1.host.example"),
         ip: Type.String({ description: "The first address that it has at the registry.", examples: ["192.0.2.1"] }),
       }),
     ),

@@ -4,13 +4,13 @@ import Type, { type Static } from "typebox";
 import type { Context } from "#context.ts";
 import { type AccountDetails, accountReader, accountsLister } from "#hosting/accounts/read.ts";
 import { ftpUsername } from "#hosting/nodes/nodes.ts";
-import { words } from "#use-case/docs.ts";
+import { textLike } from "#use-case/docs.ts";
 
 const bytesPerMegabyte = 1_000_000;
 
 const packId = Type.Integer({ minimum: 1, examples: [14_490] });
 const briefShape = Type.Object(
-  { domain_name: words("hello.example"), servicepack_id: packId },
+  { domain_name: textLike("hello.example"), servicepack_id: packId },
   { title: "LinuxHostingInBrief" },
 );
 
@@ -23,9 +23,9 @@ export const listLinuxHostings = accountsLister("listLinuxHostings", "/linuxhost
 const megabytes = Type.Integer({ minimum: 0, description: "In MB (1,000,000 bytes).", examples: [100] });
 const no = Type.Literal(false);
 const siteShape = Type.Object({
-  name: words("hello.example"),
-  path: words("/www"),
-  host_headers: Type.Array(Type.Object({ name: words("hello.example"), enabled: Type.Literal(true) })),
+  name: textLike("hello.example"),
+  path: textLike("/www"),
+  host_headers: Type.Array(Type.Object({ name: textLike("hello.example"), enabled: Type.Literal(true) })),
   ssl_enabled: Type.Boolean({ examples: [false] }),
   https_redirect_enabled: no,
   http2_enabled: no,
@@ -42,7 +42,7 @@ const hostingShape = Type.Object(
     ip: Type.String({ description: "Empty while there is no server with an address.", examples: ["192.0.2.10"] }),
     ip_type: Type.Literal("shared"),
     ftp_enabled: Type.Boolean({ examples: [true] }),
-    ftp_username: words("hello.example"),
+    ftp_username: textLike("hello.example"),
     ssh_host: nothing,
     ssh_username: nothing,
     php_version: nothing,

@@ -7,7 +7,7 @@ import { ApiError } from "#errors.ts";
 import { type AccountDetails, findAccountById, followAccount } from "#hosting/accounts/read.ts";
 import type { OrderCode } from "#lib/order-code.ts";
 import { checkAfter } from "#use-case/check-after.ts";
-import { instant, words } from "#use-case/docs.ts";
+import { instant, textLike } from "#use-case/docs.ts";
 import { requireScope } from "#use-case/scope.ts";
 import type { Answer, UseCase, UseCaseRequest } from "#use-case/use-case.ts";
 import { waitApplied } from "#use-case/wait-applied.ts";
@@ -26,7 +26,7 @@ interface JobState {
 
 const openShape = Type.Object(
   {
-    id: words("01000000-0000-8000-80a1-b2c3d4e5f607"),
+    id: textLike("01000000-0000-8000-80a1-b2c3d4e5f607"),
     status: Type.Enum(["ongoing", "failed", "cancelled"]),
     completion: Type.Object({
       estimate: Type.String({ ...instant, description: "When it will usually be over, or when it was." }),
@@ -36,9 +36,9 @@ const openShape = Type.Object(
 );
 const finishedShape = Type.Object(
   {
-    id: words("02000000-0000-8000-8000-0000000f3e59"),
+    id: textLike("02000000-0000-8000-8000-0000000f3e59"),
     status: Type.Literal("finished"),
-    resource_links: Type.Array(words("/v2/accounts/999001"), { description: "What was created." }),
+    resource_links: Type.Array(textLike("/v2/accounts/999001"), { description: "What was created." }),
   },
   { title: "FinishedJob" },
 );

@@ -4,7 +4,7 @@ import { statement } from "#db/statement.ts";
 import { orderColumns, orderRows, orderShape, presentOrder } from "#domains/managing/read-order.ts";
 import { parsePathName } from "#domains/portfolio/read.ts";
 import { ApiError } from "#errors.ts";
-import { instant, pageOf, pagingQuery, words } from "#use-case/docs.ts";
+import { instant, pageOf, pagingQuery, textLike } from "#use-case/docs.ts";
 import { newestFirst, placeColumn } from "#use-case/newest-first.ts";
 import { answerPage } from "#use-case/paging.ts";
 import type { UseCase } from "#use-case/use-case.ts";
@@ -37,10 +37,10 @@ const eventShape = Type.Object(
   {
     at: instant,
     event: Type.String({
-      ...words("renewed", "ordered"),
+      ...textLike("renewed", "ordered"),
       description: "A program ignores events that it does not know.",
     }),
-    text: Type.Optional(words("2028-11-21T01:39:27.687Z")),
+    text: Type.Optional(textLike("2028-11-21T01:39:27.687Z")),
     order: Type.Optional(orderShape),
   },
   { title: "DomainEvent" },

@@ -5,13 +5,13 @@ import { askAvailability, textOfObstacle } from "#domains/registry/availability.
 import { findTarget, type Target } from "#domains/registry/target.ts";
 import { ApiError, invalidField, type ValidationError } from "#errors.ts";
 import { type DomainName, InvalidDomainName, parseDomainName } from "#lib/domain-name.ts";
-import { domainName, words } from "#use-case/docs.ts";
+import { domainName, textLike } from "#use-case/docs.ts";
 import type { Caller, UseCase } from "#use-case/use-case.ts";
 
 const namesMax = 50;
 
 /** The price of a name that has a price of its own (RFC 8748). */
-export const priceShape = Type.Object({ amount: words("100.00"), currency: words("EUR") }, { title: "Price" });
+export const priceShape = Type.Object({ amount: textLike("100.00"), currency: textLike("EUR") }, { title: "Price" });
 
 const availabilityShape = Type.Object(
   {

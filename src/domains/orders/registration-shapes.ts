@@ -3,7 +3,7 @@ import Type from "typebox";
 import { contactExample, contactShape } from "#domains/contacts/contact.ts";
 import { nameServerShape, nameServersField } from "#domains/name-servers/wanted.ts";
 import { priceShape } from "#domains/orders/check-names.ts";
-import { checkedByHand, domainName, words } from "#use-case/docs.ts";
+import { checkedByHand, domainName, textLike } from "#use-case/docs.ts";
 
 const role = Type.Optional(contactShape);
 const contactsShape = Type.Object({ admin: role, tech: role, billing: role }, { title: "OtherContacts" });
@@ -46,5 +46,5 @@ export const dryRun = Type.Union([
     },
     { title: "DryRun" },
   ),
-  Type.Object({ domain_name: domainName, order_code: words("REG-G43VRN9P-AV8") }, { title: "DryRunOfOrdered" }),
+  Type.Object({ domain_name: domainName, order_code: textLike("REG-G43VRN9P-AV8") }, { title: "DryRunOfOrdered" }),
 ]);

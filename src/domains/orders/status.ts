@@ -7,7 +7,7 @@ import { medianSeconds, usualSeconds } from "#domains/orders/usual-duration.ts";
 import { ApiError } from "#errors.ts";
 import { type OrderCode, parseOrderCode } from "#lib/order-code.ts";
 import { checkAfter } from "#use-case/check-after.ts";
-import { words } from "#use-case/docs.ts";
+import { textLike } from "#use-case/docs.ts";
 import type { UseCase, UseCaseRequest } from "#use-case/use-case.ts";
 import { waitApplied } from "#use-case/wait-applied.ts";
 
@@ -58,7 +58,7 @@ export async function readOrder(context: Context, request: UseCaseRequest, code:
 }
 
 const statusShape = Type.Object(
-  { order_code: words("REG-G43VRN9P-AV8"), status: Type.Enum(orderStatuses) },
+  { order_code: textLike("REG-G43VRN9P-AV8"), status: Type.Enum(orderStatuses) },
   { title: "RegistrationStatus" },
 );
 

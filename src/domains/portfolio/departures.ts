@@ -1,7 +1,7 @@
 import Type, { type Static } from "typebox";
 import type { RowOf } from "#db/statement.ts";
 import { type DepartureReason, departureReasons } from "#domains/portfolio/rows.ts";
-import { domainName, instant, pageOf, pagingQuery, words } from "#use-case/docs.ts";
+import { domainName, instant, pageOf, pagingQuery, textLike } from "#use-case/docs.ts";
 import { answerPage, pagedList } from "#use-case/paging.ts";
 import type { UseCase } from "#use-case/use-case.ts";
 
@@ -25,7 +25,7 @@ const departureShape = Type.Object(
     reason: Type.Enum(departureReasons),
     gaining_registrar: Type.Optional(
       Type.String({
-        ...words("other-registrar"),
+        ...textLike("other-registrar"),
         description: "The registrar that has the name, if the registry says it.",
       }),
     ),

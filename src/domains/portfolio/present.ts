@@ -3,7 +3,7 @@ import type { RowOf } from "#db/statement.ts";
 import { nameServerShape } from "#domains/name-servers/wanted.ts";
 import { presentTransfer, transferShape } from "#domains/portfolio/transfer.ts";
 import type { SecDns } from "#registry/epp/commands/domain/sec-dns.ts";
-import { domainName, instant, words } from "#use-case/docs.ts";
+import { domainName, instant, textLike } from "#use-case/docs.ts";
 
 /**
  * The columns of every read of domains, so that a domain has one public form. Everything may be null: an empty page is a row of
@@ -62,7 +62,7 @@ export const domainShape = Type.Object(
     status: Type.String({ description: "One of RFC 5731 §2.3.", examples: ["ok"] }),
     name_servers: Type.Array(nameServerShape),
     dnssec: dnssecShape,
-    statuses: Type.Array(words("ok")),
+    statuses: Type.Array(textLike("ok")),
     transfer_locked: Type.Boolean({ examples: [false] }),
     transfer: Type.Optional(transferShape),
   },

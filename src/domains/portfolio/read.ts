@@ -5,7 +5,7 @@ import { departureColumns, describeDeparture } from "#domains/portfolio/departur
 import { domainColumns, domainShape, presentDomain } from "#domains/portfolio/present.ts";
 import { ApiError } from "#errors.ts";
 import { InvalidDomainName, parseDomainName } from "#lib/domain-name.ts";
-import { words } from "#use-case/docs.ts";
+import { textLike } from "#use-case/docs.ts";
 import type { Caller, UseCase } from "#use-case/use-case.ts";
 
 // One query for both: a name of the portfolio, with its orders that have not ended, or the departure of a name whose last owner
@@ -59,7 +59,7 @@ export const domainReader = <Row, Shape extends TSchema>(
 const domainInFull = Type.Object(
   {
     ...domainShape.properties,
-    changes_pending: Type.Array(words("CHG-GGRR9DSX-7NH"), {
+    changes_pending: Type.Array(textLike("CHG-GGRR9DSX-7NH"), {
       description: "The codes of its orders that have not ended, the oldest first.",
     }),
   },

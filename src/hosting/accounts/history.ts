@@ -6,7 +6,7 @@ import { hasChangesPending, hostingStatusShape, type ShownStatus } from "#hostin
 import { hostingStatuses } from "#hosting/accounts/states.ts";
 import { eventInWords, nextInWords } from "#hosting/accounts/timeline.ts";
 import { canonicalForLookUp } from "#lib/host-identifier.ts";
-import { instant, words } from "#use-case/docs.ts";
+import { instant, textLike } from "#use-case/docs.ts";
 import type { UseCase } from "#use-case/use-case.ts";
 
 /** The newest ones; repeated attempts are one line. */
@@ -42,14 +42,17 @@ const events = statement(
 
 const historyShape = Type.Object(
   {
-    identifier: words("hello.example"),
+    identifier: textLike("hello.example"),
     status: hostingStatusShape,
     changes_pending: Type.Boolean({ examples: [false] }),
     next: Type.String({ description: "For people.", examples: ["nothing: it works"] }),
     history: Type.Array(
       Type.Object({
         at: instant,
-        event: Type.String({ ...words("requested"), description: "A program ignores events that it does not know." }),
+        event: Type.String({
+          ...textLike("requested"),
+          description: "A program ignores events that it does not know.",
+        }),
         status: hostingStatusShape,
         text: Type.String({ description: "For people.", examples: ["the account was ordered"] }),
         count: Type.Optional(Type.Integer({ description: "How often it happened." })),

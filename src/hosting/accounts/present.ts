@@ -4,7 +4,7 @@ import type { RowOf } from "#db/statement.ts";
 import { ftpIsOpen, provenHostNames } from "#hosting/accounts/accounts.ts";
 import { hostingStatuses } from "#hosting/accounts/states.ts";
 import { ftpUsername, nodeKinds } from "#hosting/nodes/nodes.ts";
-import { instant, words } from "#use-case/docs.ts";
+import { instant, textLike } from "#use-case/docs.ts";
 
 /** SQL: a requested change is not applied yet. An ended account has none. */
 export const hasChangesPending = "applied_version < wanted_version AND status NOT IN ('Failed', 'Removed')";
@@ -78,18 +78,18 @@ const count = (example: number) => Type.Integer({ minimum: 0, examples: [example
 
 export const accountShape = Type.Object(
   {
-    identifier: words("hello.example"),
-    servicepack_id: words("14490"),
+    identifier: textLike("hello.example"),
+    servicepack_id: textLike("14490"),
     servicepack_version: Type.Integer({ examples: [1] }),
     status: hostingStatusShape,
     created_at: instant,
     ftp: Type.Object({
       host: Type.Optional(Type.String()),
       port: Type.Optional(Type.Integer()),
-      username: words("hello.example"),
+      username: textLike("hello.example"),
       enabled: Type.Optional(Type.Literal(false, { description: "Nobody can log in." })),
     }),
-    web: Type.Object({ url: words("http://hello.example.localhost:7480/") }),
+    web: Type.Object({ url: textLike("http://hello.example.localhost:7480/") }),
     disk_quota_bytes: count(100_000_000),
     disk_used_bytes: count(71_680),
     files_max: count(10_000),

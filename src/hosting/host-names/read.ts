@@ -6,7 +6,7 @@ import { proofLabel, proofText } from "#hosting/host-names/dns.ts";
 import { hostNameStatuses } from "#hosting/host-names/states.ts";
 import { canonicalForLookUp } from "#lib/host-identifier.ts";
 import { checkAfter } from "#use-case/check-after.ts";
-import { instant, words } from "#use-case/docs.ts";
+import { instant, textLike } from "#use-case/docs.ts";
 import type { UseCase } from "#use-case/use-case.ts";
 
 /** SQL: live accounts with their host names; one row without a name for an account that has none. */
@@ -38,13 +38,13 @@ const hostNamesOfAnyAccount = statement(
 
 const hostNameShape = Type.Object(
   {
-    host_name: words("www.hello.example"),
+    host_name: textLike("www.hello.example"),
     status: Type.Enum(hostNameStatuses),
     record: Type.Object(
       {
-        name: words("_deedhouse.www.hello.example"),
+        name: textLike("_deedhouse.www.hello.example"),
         type: Type.Literal("TXT"),
-        value: words("deedhouse-site=0f3c5a7e91b24d6880aabbccddeeff00"),
+        value: textLike("deedhouse-site=0f3c5a7e91b24d6880aabbccddeeff00"),
       },
       { description: "The DNS record that proves the name." },
     ),

@@ -1,6 +1,6 @@
 import Type, { type Static, type TSchema } from "typebox";
 import { statement } from "#db/statement.ts";
-import { words } from "#use-case/docs.ts";
+import { textLike } from "#use-case/docs.ts";
 import type { UseCase } from "#use-case/use-case.ts";
 
 const offeredPacks = statement(
@@ -47,7 +47,7 @@ const limit = (example: number) => Type.Integer({ minimum: 0, examples: [example
 const packShape = Type.Object(
   {
     id: Type.String({ description: "Digits.", examples: ["14490"] }),
-    name: words("Small"),
+    name: textLike("Small"),
     kind: Type.Literal("hosting"),
     version: Type.Integer({ minimum: 1, examples: [2] }),
     disk_quota_bytes: limit(100_000_000),
@@ -55,7 +55,7 @@ const packShape = Type.Object(
     ftp_sessions_max: limit(4),
     traffic_bytes_month: Type.Integer({ minimum: 0, description: "0 means unlimited.", examples: [50_000_000_000] }),
     host_names_max: limit(10),
-    features: Type.Array(words("ftp")),
+    features: Type.Array(textLike("ftp")),
   },
   { title: "ServicePack" },
 );
