@@ -1,4 +1,5 @@
 import { type DomainRow, domainColumns, presentDomain } from "#domains/portfolio/present.ts";
+import { type CsvTable, csvTable } from "#use-case/csv.ts";
 import { readFilter } from "#use-case/filter.ts";
 import { answerPage, countedPages, pagedList } from "#use-case/paging.ts";
 import type { UseCase } from "#use-case/use-case.ts";
@@ -15,14 +16,31 @@ const filtered = countedPages(
 );
 
 /** The caller's portfolio by name, whole or filtered, paged. */
-export const domainsLister = (present: (row: DomainRow) => unknown): UseCase => ({
+export const domainsLister = (present: (row: DomainRow) => unknown, csv?: CsvTable<DomainRow>): UseCase => ({
   errors: ["invalid_paging_request", "bad_request"],
   scope: "domains:read",
-  handle: async (context, request) => answerPage(context, request, chooseList(request.query), "/domains", present),
+  handle: async (context, request) => answerPage(context, request, chooseList(request.query), "/domains", present, csv),
 });
 
 /** GET /domains */
-export const listDomains = domainsLister(presentDomain);
+export const listDomains = domainsLister(
+  presentDomain,
+  csvTable("domains", presentDomain, {
+    domain_name: (domain) => domain.domain_name,
+    expiration_date: (domain) => domain.expiration_date,
+    will_renew: (domain) => domain.will_renew,
+    registration_date: (domain) => domain.registration_date,
+    status: (domain) => domain.status,
+    statuses: (domain) => domain.statuses?.join(" "),
+    name_servers: (domain) => (domain.name_servers as { name: string }[] | null)?.map(({ name }) => name).join(" "),
+    dnssec: (domain) => domain.dnssec && JSON.stringify(domain.dnssec),
+    transfer_locked: (domain) => domain.transfer_locked,
+    transfer_status: (domain) => domain.transfer?.status,
+    transfer_requested_at: (domain) => domain.transfer?.requested_at,
+    transfer_gaining_registrar: (domain) => domain.transfer?.gaining_registrar,
+    transfer_answer_by: (domain) => domain.transfer?.answer_by,
+  }),
+);
 
 /** @throws ApiError `bad_request` that names the filter */
 function chooseList(query: URLSearchParams): typeof portfolio {

@@ -1,4 +1,5 @@
 import { type RenewalStatus, renewalStatuses } from "#domains/renewals/states.ts";
+import { csvTable } from "#use-case/csv.ts";
 import { readChoice } from "#use-case/filter.ts";
 import { answerPage, pagedList } from "#use-case/paging.ts";
 import type { UseCase } from "#use-case/use-case.ts";
@@ -37,7 +38,7 @@ export const listRenewals: UseCase = {
   async handle(context, request) {
     const status = readChoice(request.query, "status", renewalStatuses);
     const list = byStatus.find(([name]) => name === status)?.[1] ?? all;
-    return answerPage(context, request, list, "/renewals", presentRenewal);
+    return answerPage(context, request, list, "/renewals", presentRenewal, renewalsCsv);
   },
 };
 
@@ -51,3 +52,12 @@ function presentRenewal(row: RenewalRow) {
     ...(row.renewed_until && { renewed_until: row.renewed_until.toISOString() }),
   };
 }
+
+const renewalsCsv = csvTable("renewals", presentRenewal, {
+  domain_name: (renewal) => renewal.domain_name,
+  expiration_date: (renewal) => renewal.expiration_date,
+  will_renew: (renewal) => renewal.will_renew,
+  status: (renewal) => renewal.status,
+  due_at: (renewal) => renewal.due_at,
+  renewed_until: (renewal) => renewal.renewed_until,
+});
