@@ -7,7 +7,7 @@ import { addContactsCommand, type ContactFiles, contactOption, readContactFiles 
 import { addDelegationCommands, collect, parseNameServer } from "./delegation.ts";
 import { CommandFailure, exitCodes, guarded, orderOnce } from "./failures.ts";
 import { addFollowOptions, type FollowOptions } from "./follow.ts";
-import { addListOptions, type ListOptions, printList } from "./listing.ts";
+import { addCsvOption, addListOptions, type ListOptions, printCsv, printList } from "./listing.ts";
 import { addOrderLists } from "./order-lists.ts";
 import { readDomain, reportOrdered } from "./orders.ts";
 import { printFields, printJson, printTable } from "./output.ts";
@@ -53,12 +53,14 @@ export function addDomainCommands(program: Command, clock: Clock): void {
     .addHelpText(
       "after",
       "\nExamples:\n  deedhouse domains list --all --json\n" +
-        "  deedhouse domains list --expires-before 2027-01-31 --will-renew false",
+        "  deedhouse domains list --expires-before 2027-01-31 --will-renew false\n" +
+        "  deedhouse domains list --csv > domains.csv",
     );
-  addConnectionOptions(addListOptions(list)).action(
+  addConnectionOptions(addCsvOption(addListOptions(list))).action(
     guarded(async ({ prefix, expiresBefore, willRenew, ...options }: ListDomainsOptions) => {
       const client = await openClient(options, clock);
       const filter = { namePrefix: prefix, expiresBefore, willRenew: willRenew && willRenew === "true" };
+      if (options.csv) return printCsv(options, client.exportDomains(filter));
       const getPage = (page: PageOptions) => client.listDomains({ ...page, ...filter });
       await printList(options, columns, getPage, () => client.allDomains(filter));
     }),
@@ -83,9 +85,10 @@ export function addDomainCommands(program: Command, clock: Clock): void {
     .command("departures")
     .description("list the domain names that have left your portfolio, the newest departure first")
     .addHelpText("after", "\nExamples:\n  deedhouse domains departures\n  deedhouse domains departures --all --json");
-  addConnectionOptions(addListOptions(departures)).action(
+  addConnectionOptions(addCsvOption(addListOptions(departures))).action(
     guarded(async (options: ConnectionOptions & ListOptions) => {
       const client = await openClient(options, clock);
+      if (options.csv) return printCsv(options, client.exportDepartures());
       await printList(options, departureColumns, client.listDepartures, client.allDepartures);
     }),
   );
@@ -190,9 +193,10 @@ function addRenewCommands(domains: Command, clock: Clock): void {
       "after",
       "\nExamples:\n  deedhouse domains renewals\n  deedhouse domains renewals --status Lapsing --all",
     );
-  addConnectionOptions(addListOptions(renewals)).action(
+  addConnectionOptions(addCsvOption(addListOptions(renewals))).action(
     guarded(async ({ status, ...options }: ListRenewalsOptions) => {
       const client = await openClient(options, clock);
+      if (options.csv) return printCsv(options, client.exportRenewals({ status }));
       const getPage = (page: PageOptions) => client.listRenewals({ ...page, status });
       await printList(options, renewalColumns, getPage, () => client.allRenewals({ status }));
     }),

@@ -3,8 +3,10 @@
  * rate-limit headers. A nonce ends in one of two ways: released when nothing was done (429, 5xx), used for good
  * otherwise.
  */
-import { answerError } from "#api/answer-error.ts";
+import type { Readable } from "node:stream";
+import { answerError, logBrokenStream } from "#api/answer-error.ts";
 import { type Authenticated, type AuthenticatorOptions, createAuthenticator } from "#api/authenticate.ts";
+import { createExportTurns } from "#api/exports.ts";
 import { createIdempotencyGate } from "#api/idempotency.ts";
 import { findOpenRoute, type OpenRoute } from "#api/open-routes.ts";
 import { JournalUnavailable } from "#api/replay/replay.ts";
@@ -18,11 +20,11 @@ import { unixSeconds } from "#lib/clock.ts";
 import { findCommittedAnswer } from "#use-case/stored-answers.ts";
 import type { Answer } from "#use-case/use-case.ts";
 
-/** The complete response: `body` is absent on 202 and 204. */
+/** The complete response: `body` is absent on 202 and 204, and may come in parts. */
 export interface EdgeAnswer {
   status: number;
   headers: Record<string, string>;
-  body: Buffer | string | undefined;
+  body: Buffer | string | Readable | undefined;
 }
 
 export interface Edge {
@@ -42,20 +44,25 @@ export interface EdgeOptions extends AuthenticatorOptions {
  */
 export function createEdge(context: Context, options: EdgeOptions): Edge {
   const authenticator = createAuthenticator(context, options);
-  const gate = createIdempotencyGate(context, options.idempotencyWaitMs);
+  const shared = {
+    gate: createIdempotencyGate(context, options.idempotencyWaitMs),
+    exports: createExportTurns(),
+  };
 
   async function answerAuthenticated(request: EdgeRequest, authenticated: Authenticated): Promise<Answer> {
     if (authenticated.replayed) return authenticated.replayed;
     const { keyId, nonce } = authenticated.credentials;
-    const answer = await runRoute(context, gate, request, authenticated);
+    const answer = await runRoute(context, shared, request, authenticated);
     if (answer.status === 429 || answer.status >= 500) {
       options.replayGuard.release(keyId, nonce);
       return answer;
     }
     try {
       await rememberNonce(context, options, authenticated.credentials);
+      answer.stream?.once("error", (error) => logBrokenStream(context.log, request.requestId, error));
       return answer;
     } catch (error) {
+      answer.stream?.destroy();
       if (!(error instanceof JournalUnavailable)) throw error;
       return answerWithoutJournal(context, options, authenticated, error);
     }
@@ -137,6 +144,6 @@ function complete(answer: Answer, requestId: string, rateLimit: RateLimit): Edge
       ...(body !== undefined && { "content-type": "application/json; charset=utf-8" }),
       ...answer.headers,
     },
-    body,
+    body: body ?? answer.stream,
   };
 }

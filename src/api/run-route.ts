@@ -4,6 +4,7 @@
  */
 import { answerError } from "#api/answer-error.ts";
 import type { Authenticated } from "#api/authenticate.ts";
+import type { ExportTurns } from "#api/exports.ts";
 import { type IdempotencyGate, parseIdempotencyKey } from "#api/idempotency.ts";
 import { openMethods } from "#api/open-routes.ts";
 import type { Route } from "#api/route.ts";
@@ -12,6 +13,7 @@ import type { WireRequest } from "#api/signing/credentials.ts";
 import { readTarget } from "#api/target.ts";
 import type { Context } from "#context.ts";
 import { ApiError } from "#errors.ts";
+import { wantsCsv } from "#use-case/csv.ts";
 import { requireScope } from "#use-case/scope.ts";
 import {
   AlreadyCommitted,
@@ -46,7 +48,7 @@ interface Call {
 /** Never throws: every failure is an answer. */
 export async function runRoute(
   context: Context,
-  gate: IdempotencyGate,
+  { gate, exports }: { gate: IdempotencyGate; exports: ExportTurns },
   request: EdgeRequest,
   authenticated: Authenticated,
 ): Promise<Answer> {
@@ -58,7 +60,7 @@ export async function runRoute(
     const route = matched?.route;
     if (!route) throw new ApiError("method_not_allowed", { headers: { allow: allowed.join(", ") } });
     requireScope(authenticated.key.caller, route.useCase.scope);
-    const call = openCall(context, route, { ...matched, query }, request, authenticated);
+    const call = openCall(context, route, { ...matched, query, exports }, request, authenticated);
     return isRead(route) ? (await runOnce(context, call)).answer : await runWrite(context, gate, call);
   } catch (error) {
     // The use case's own errors are answers already: this is about the request's headers.
@@ -72,7 +74,7 @@ const isRead = ({ method, useCase }: Route) => method === "GET" || useCase.chang
 function openCall(
   context: Context,
   route: Route,
-  { path, prefix, door, params, query }: Place & { query: URLSearchParams },
+  { path, prefix, door, params, query, exports }: Place & { query: URLSearchParams; exports: ExportTurns },
   request: EdgeRequest,
   authenticated: Authenticated,
 ): Call {
@@ -96,6 +98,8 @@ function openCall(
       waitSeconds,
       takeRequests,
       judgeTimes: authenticated.judgeTimes,
+      wantsCsv: wantsCsv(headers.accept),
+      beginExport: () => exports.begin(authenticated),
     },
     write: () => ({ keyId, nonce, timestamp, digest: digest() }),
     idempotent:

@@ -25,6 +25,8 @@ export interface AnswerDocs {
   body?: TSchema;
   /** Beside those of every answer. */
   headers?: readonly AnswerHeader[];
+  /** The whole list is offered as CSV, without these headers. */
+  isCsvToo?: boolean;
 }
 
 /** `look-again` is the door's header for the seconds after which to look again. */
@@ -65,8 +67,9 @@ export const pagingQuery = {
 };
 
 /** 200, a page of a list. */
-export const pageOf = (row: TSchema): AnswerDocs => ({
-  description: "A page of the list.",
+export const pageOf = (row: TSchema, { isCsvToo = false } = {}): AnswerDocs => ({
+  description: isCsvToo ? "A page of the list; with `Accept: text/csv`, the whole list." : "A page of the list.",
+  isCsvToo,
   body: Type.Array(row),
   headers: ["x-paging-skipped", "x-paging-take", "x-paging-totalresults", "link"],
 });

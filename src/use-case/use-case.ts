@@ -1,3 +1,4 @@
+import type { Readable } from "node:stream";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import type { ErrorCode } from "#errors.ts";
@@ -39,6 +40,8 @@ export interface Answer {
   status: number;
   headers?: Record<string, string>;
   body?: unknown;
+  /** Instead of `body`: a text in parts, with its content type in the headers. If it fails, the connection is cut. */
+  stream?: Readable;
 }
 
 /**
@@ -90,6 +93,13 @@ export interface UseCaseRequest {
   signal(): AbortSignal;
   /** What the edge thinks of the times of another request's signature. */
   judgeTimes(signed: SignedTimes | undefined): TimesJudgement;
+  /** The client takes CSV and no JSON. */
+  wantsCsv: boolean;
+  /**
+   * Begins one of the reseller's few exports, which counts as several requests; the caller ends it.
+   * @throws ApiError `rate_limit_exceeded`
+   */
+  beginExport(): () => void;
   /**
    * Stores the answer with the write that it reports, in the write's own transaction. An identical resend of a
    * committed request gets it again, whatever the client saw of the first.

@@ -14,6 +14,7 @@ type Json = Record<string, unknown>;
 type Content = Record<string, { schema: Json; examples?: Json }>;
 interface Response {
   headers: Record<string, { required?: boolean }>;
+  "x-csv"?: boolean;
   content?: Content;
 }
 interface Operation {
@@ -43,6 +44,7 @@ export function assertDescribed({ method, target, body: sent }: SentRequest, rep
   const operation = findOperation(method, target);
   const response = follow<Response>(operation ? operation.responses[reply.status] : sharedResponse(reply.status));
   assert.ok(response, `openapi.json does not have this status: ${shown}`);
+  if (isCsv(reply)) return assert.ok(response["x-csv"], `openapi.json does not have CSV here: ${shown}`);
   assertHeaders(response, reply, shown);
   if (method !== "HEAD") assertContent(response.content, reply.body, shown);
   const asked = operation?.requestBody?.content["application/json"];
@@ -50,6 +52,8 @@ export function assertDescribed({ method, target, body: sent }: SentRequest, rep
   if (asked && reply.status < 300)
     compare(asked.schema, document.components, withoutNulls(parsed(sent)), `the request of ${shown}`);
 }
+
+const isCsv = ({ headers }: Reply) => headers["content-type"]?.startsWith("text/csv") ?? false;
 
 /** @returns undefined for a path or a method that the API does not have */
 function findOperation(method: string, target: string): Operation | undefined {

@@ -50,8 +50,14 @@ export function describeOperation(shapes: Shapes, route: DescribedRoute, isV2: b
       ...Object.fromEntries(
         Object.entries(docs.answers).map(([status, answer]) => {
           const replayed = isWrite && isSigned ? (["idempotency-replayed?"] as const) : [];
-          const headers = describeHeaders([...(answer.headers ?? []), ...replayed], lookAgainHeader);
-          return [status, { description: answer.description, headers, ...describeContent(shapes, answer.body) }];
+          const names = [...(answer.headers ?? []), ...replayed];
+          const headers = describeHeaders(names, lookAgainHeader);
+          // As a second content it would make the type of a generated client's answer a list or a text.
+          const csv = answer.isCsvToo && { "x-csv": true };
+          return [
+            status,
+            { description: answer.description, headers, ...csv, ...describeContent(shapes, answer.body) },
+          ];
         }),
       ),
       ...describeErrors(route.errors, { isSigned, isWrite }),

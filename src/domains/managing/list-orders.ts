@@ -7,6 +7,7 @@ import Type from "typebox";
 import { orderColumns, orderKinds, orderRows, orderShape, presentOrder } from "#domains/managing/read-order.ts";
 import { orderStatuses } from "#domains/orders/states.ts";
 import { InvalidDomainName, parseDomainName } from "#lib/domain-name.ts";
+import { csvTable } from "#use-case/csv.ts";
 import { domainName, pageOf, pagingQuery } from "#use-case/docs.ts";
 import { readChoice, readFilter } from "#use-case/filter.ts";
 import { newestFirst, type PageSql, placeColumn } from "#use-case/newest-first.ts";
@@ -89,11 +90,23 @@ export const listOrders: UseCase = {
       status: Type.Optional(Type.Enum(orderStatuses)),
       ...pagingQuery,
     }),
-    answers: { 200: pageOf(orderShape) },
+    answers: { 200: pageOf(orderShape, { isCsvToo: true }) },
   },
   handle: async (context, request) =>
-    answerPage(context, request, chooseList(request.query), "/orders", (row) => presentOrder(row)),
+    answerPage(context, request, chooseList(request.query), "/orders", presentOrder, ordersCsv),
 };
+
+const ordersCsv = csvTable("orders", presentOrder, {
+  order_code: (order) => order.order_code,
+  kind: (order) => order.kind,
+  domain_name: (order) => order.domain_name,
+  status: (order) => order.status,
+  created_at: (order) => order.created_at,
+  ended_at: (order) => order.ended_at,
+  error_code: (order) => order.error_code,
+  error_text: (order) => order.error_text,
+  next: (order) => order.next,
+});
 
 /** @throws ApiError `bad_request` that names the filter */
 function chooseList(query: URLSearchParams) {

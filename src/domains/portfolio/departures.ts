@@ -1,6 +1,7 @@
 import Type, { type Static } from "typebox";
 import type { RowOf } from "#db/statement.ts";
 import { type DepartureReason, departureReasons } from "#domains/portfolio/rows.ts";
+import { csvTable } from "#use-case/csv.ts";
 import { domainName, instant, pageOf, pagingQuery, textLike } from "#use-case/docs.ts";
 import { answerPage, pagedList } from "#use-case/paging.ts";
 import type { UseCase } from "#use-case/use-case.ts";
@@ -44,20 +45,30 @@ export const listDepartures: UseCase = {
     operation: "listDepartures",
     summary: "Lists the names that have left your portfolio, the newest departure first.",
     query: Type.Object(pagingQuery),
-    answers: { 200: pageOf(departureShape) },
+    answers: { 200: pageOf(departureShape, { isCsvToo: true }) },
   },
   handle: (context, request) =>
-    answerPage(context, request, departures, "/domains/departures", (row): Static<typeof departureShape> => {
-      const { ended_at, gaining_registrar, restorable_until } = row;
-      return {
-        domain_name: row.domain_name,
-        left_at: ended_at!.toISOString(),
-        reason: reasonOf(row),
-        ...(gaining_registrar !== null && { gaining_registrar }),
-        ...(restorable_until && { restorable_until: restorable_until.toISOString() }),
-      };
-    }),
+    answerPage(context, request, departures, "/domains/departures", presentDeparture, departuresCsv),
 };
+
+function presentDeparture(row: DepartureRow & { domain_name: string }): Static<typeof departureShape> {
+  const { ended_at, gaining_registrar, restorable_until } = row;
+  return {
+    domain_name: row.domain_name,
+    left_at: ended_at!.toISOString(),
+    reason: reasonOf(row),
+    ...(gaining_registrar !== null && { gaining_registrar }),
+    ...(restorable_until && { restorable_until: restorable_until.toISOString() }),
+  };
+}
+
+const departuresCsv = csvTable("departures", presentDeparture, {
+  domain_name: (departure) => departure.domain_name,
+  left_at: (departure) => departure.left_at,
+  reason: (departure) => departure.reason,
+  gaining_registrar: (departure) => departure.gaining_registrar,
+  restorable_until: (departure) => departure.restorable_until,
+});
 
 /** The texts of releases that wrote no reasons. Theirs about any other name said that the registry does not hold it. */
 const earlierReasons: Readonly<Record<string, DepartureReason>> = {

@@ -1,5 +1,6 @@
 import Type, { type Static, type TSchema } from "typebox";
 import { type DomainRow, domainColumns, domainShape, presentDomain } from "#domains/portfolio/present.ts";
+import { type CsvTable, csvTable } from "#use-case/csv.ts";
 import { pageOf, pagingQuery } from "#use-case/docs.ts";
 import { readFilter } from "#use-case/filter.ts";
 import { answerPage, countedPages, pagedList } from "#use-case/paging.ts";
@@ -20,6 +21,7 @@ const filtered = countedPages(
 export const domainsLister = <Shape extends TSchema>(
   shape: Shape,
   present: (row: DomainRow) => Static<Shape>,
+  csv?: CsvTable<DomainRow>,
 ): UseCase => ({
   errors: ["invalid_paging_request", "bad_request"],
   scope: "domains:read",
@@ -28,9 +30,9 @@ export const domainsLister = <Shape extends TSchema>(
     summary: "Lists your domains by name.",
     description: "All filters that are given must hold.",
     query: Type.Object({ ...filters, ...pagingQuery }),
-    answers: { 200: pageOf(shape) },
+    answers: { 200: pageOf(shape, { isCsvToo: csv !== undefined }) },
   },
-  handle: async (context, request) => answerPage(context, request, chooseList(request.query), "/domains", present),
+  handle: async (context, request) => answerPage(context, request, chooseList(request.query), "/domains", present, csv),
 });
 
 const filters = {
@@ -45,7 +47,25 @@ const filters = {
 };
 
 /** GET /domains */
-export const listDomains = domainsLister(domainShape, presentDomain);
+export const listDomains = domainsLister(
+  domainShape,
+  presentDomain,
+  csvTable("domains", presentDomain, {
+    domain_name: (domain) => domain.domain_name,
+    expiration_date: (domain) => domain.expiration_date,
+    will_renew: (domain) => domain.will_renew,
+    registration_date: (domain) => domain.registration_date,
+    status: (domain) => domain.status,
+    statuses: (domain) => domain.statuses.join(" "),
+    name_servers: (domain) => domain.name_servers.map(({ name }) => name).join(" "),
+    dnssec: (domain) => domain.dnssec && JSON.stringify(domain.dnssec),
+    transfer_locked: (domain) => domain.transfer_locked,
+    transfer_status: (domain) => domain.transfer?.status,
+    transfer_requested_at: (domain) => domain.transfer?.requested_at,
+    transfer_gaining_registrar: (domain) => domain.transfer?.gaining_registrar,
+    transfer_answer_by: (domain) => domain.transfer?.answer_by,
+  }),
+);
 
 /** @throws ApiError `bad_request` that names the filter */
 function chooseList(query: URLSearchParams): typeof portfolio {

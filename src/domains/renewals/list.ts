@@ -1,5 +1,6 @@
 import Type, { type Static } from "typebox";
 import { type RenewalStatus, renewalStatuses } from "#domains/renewals/states.ts";
+import { csvTable } from "#use-case/csv.ts";
 import { domainName, instant, pageOf, pagingQuery } from "#use-case/docs.ts";
 import { readChoice } from "#use-case/filter.ts";
 import { answerPage, pagedList } from "#use-case/paging.ts";
@@ -53,12 +54,12 @@ export const listRenewals: UseCase = {
     summary: "Lists renewals by the end of their term.",
     description: "The names that are due within the next weeks, renewals in progress and recent results.",
     query: Type.Object({ status: Type.Optional(Type.Enum(renewalStatuses)), ...pagingQuery }),
-    answers: { 200: pageOf(renewalShape) },
+    answers: { 200: pageOf(renewalShape, { isCsvToo: true }) },
   },
   async handle(context, request) {
     const status = readChoice(request.query, "status", renewalStatuses);
     const list = byStatus.find(([name]) => name === status)?.[1] ?? all;
-    return answerPage(context, request, list, "/renewals", presentRenewal);
+    return answerPage(context, request, list, "/renewals", presentRenewal, renewalsCsv);
   },
 };
 
@@ -72,3 +73,12 @@ function presentRenewal(row: RenewalRow): Static<typeof renewalShape> {
     ...(row.renewed_until && { renewed_until: row.renewed_until.toISOString() }),
   };
 }
+
+const renewalsCsv = csvTable("renewals", presentRenewal, {
+  domain_name: (renewal) => renewal.domain_name,
+  expiration_date: (renewal) => renewal.expiration_date,
+  will_renew: (renewal) => renewal.will_renew,
+  status: (renewal) => renewal.status,
+  due_at: (renewal) => renewal.due_at,
+  renewed_until: (renewal) => renewal.renewed_until,
+});
