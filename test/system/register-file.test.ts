@@ -59,7 +59,7 @@ test("every name of a file is registered once, what fails is said, and can be or
   assert.equal(statusOf(first.results, "hello.unknown-suffix"), "Refused");
   assert.match(
     first.stderr,
-    /12 registered, 0 in progress, 2 failed, 0 not ordered\n.*2 names are not registered\n.*--retry-failed/s,
+    /12 registered, 0 in progress, 2 failed, 0 not ordered\n.*not registered: 2 of 14 names\n.*--retry-failed/s,
   );
   assert.equal(bulk.creates().length, 12);
   const known = bulk.journal();

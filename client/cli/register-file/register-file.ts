@@ -179,10 +179,14 @@ function judge(outcomes: Outcome[], stopped: unknown, { wait }: FileOptions): vo
   }
   if (failed > 0) {
     const advice = "Correct what is wrong, then add --retry-failed to order the failed ones again.";
-    throw new CommandFailure(`${failed} names are not registered`, exitCodes.endedInFailure, advice);
+    throw new CommandFailure(`not registered: ${failed} of ${outcomes.length} names`, exitCodes.endedInFailure, advice);
   }
   if (wait && ordered > 0) {
     const advice = "Nothing is lost. The same command continues to follow them.";
-    throw new CommandFailure(`${ordered} orders are still in progress`, exitCodes.stillGoing, advice);
+    throw new CommandFailure(
+      `still in progress: ${ordered} of ${outcomes.length} orders`,
+      exitCodes.stillGoing,
+      advice,
+    );
   }
 }
