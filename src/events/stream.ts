@@ -24,8 +24,20 @@ export interface StreamStart {
 export function streamEvents(context: Context, request: UseCaseRequest, start: StreamStart): Readable {
   const over = new AbortController();
   const signal = AbortSignal.any([over.signal, request.signal()]);
-  const stream = Readable.from(framesOf(context, request, { ...start, signal }));
-  stream.once("close", () => over.abort());
+  const frames = framesOf(context, request, { ...start, signal });
+  const stream = new Readable({
+    read() {
+      frames.next().then(
+        ({ value, done }) => this.push(done ? null : value),
+        (error: Error) => this.destroy(error),
+      );
+    },
+    // `Readable.from` would end only when the generator has stopped waiting.
+    destroy(error, callback) {
+      over.abort();
+      callback(error);
+    },
+  });
   endWithKey(request, signal).then(
     () => over.abort(),
     // The next connection of the client begins where this one ended.
