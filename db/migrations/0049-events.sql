@@ -1,7 +1,7 @@
 -- What resellers are told. Triggers write an event in the transaction of what happened, so no writer can forget one, and none tells
 -- of what was rolled back. Types and their data: src/events/catalogue.ts.
 
--- Transactions are numbered by their database cluster. A restore begins a new era, because it may begin their numbers anew.
+-- Transactions are numbered by their database cluster. A restore begins a new era, because it may begin their numbers from another start.
 CREATE TABLE event_log (
   era integer NOT NULL,
   -- The cluster and its timeline, as src/events/log.ts reads them.

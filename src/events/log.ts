@@ -122,7 +122,7 @@ const beginEra = statement(
   {},
 );
 
-/** Every process calls it before it writes or reads anything: after a restore, transactions may have been numbered anew. */
+/** Every process calls it before it writes or reads anything: after a restore, transactions may be numbered from another start. */
 export async function noteRestore({ database }: Pick<Context, "database">): Promise<void> {
   await database.query(beginEra, {});
 }

@@ -23,7 +23,7 @@ const takeMax = 1_000;
 const wordsMax = 50;
 
 export const listEvents: UseCase = {
-  errors: ["bad_request", "events_expired", "rate_limit_exceeded"],
+  errors: ["bad_request", "events_expired"],
   scope: ["domains:read", "hosting:read"],
   docs: {
     operation: "listEvents",

@@ -61,7 +61,7 @@ async function register(as: TestReseller, name: string): Promise<string> {
   return order.order_code as string;
 }
 
-test("a registration is told once, to its reseller alone", async () => {
+test("a registration is reported once, to its reseller alone", async () => {
   const start = await fromNow("domain.*,order.*");
   const code = await register(owner, "told.example");
   const { events, next } = await untilTypes(owner, start, "domain.registered", "order.finished");
@@ -86,7 +86,7 @@ test("a registration is told once, to its reseller alone", async () => {
   assert.deepEqual((await read(other, "/events")).events, []);
 });
 
-test("a name's life is told: renewal switch, renewal, failure, departure", async () => {
+test("a name's life is reported: renewal switch, renewal, failure, departure", async () => {
   await register(owner, "life.example");
   const start = await fromNow("domain.*,order.*");
   const send = (method: string, path: string, body?: object) =>
@@ -120,7 +120,7 @@ test("an order that fails says why", async () => {
   assert.ok(data.error_text!.length > 10, data.error_text);
 });
 
-test("a hosting account's life is told to keys that may read hosting", async () => {
+test("a hosting account's life is reported to keys that may read hosting", async () => {
   const start = await fromNow("hosting.*");
   const created = await gateway.send(owner, "POST", "/hostingaccounts", {
     body: { identifier: "told.example", servicepack_id: pack, password: "hc9-Ruvv-zz8x" },
@@ -182,7 +182,7 @@ test("a place that nobody has is refused, in words", async () => {
   }
 });
 
-test("a place before deleted events, or of a database that was restored, is told as a gap", async () => {
+test("a place before deleted events, or of a database that was restored, is refused as a gap", async () => {
   const gapped = await gateway.addReseller();
   const place = /after=(\w+)/.exec(await fromNow("domain.*"))![1];
   await runSql(
@@ -192,7 +192,7 @@ test("a place before deleted events, or of a database that was restored, is told
   assertError(await gateway.send(gapped, "GET", `/events?after=${place}`), "events_expired");
   const stream = { headers: { accept: "text/event-stream" } };
   assertError(await gateway.send(gapped, "GET", `/events?after=${place}`, stream), "events_expired");
-  assert.deepEqual((await read(gapped, "/events")).events, [], "without a place it begins anew");
+  assert.deepEqual((await read(gapped, "/events")).events, [], "without a place it begins with the oldest");
   const ahead = await gateway.send(gapped, "GET", "/events?after=evt_1_900000000000_1");
   assertError(ahead, "events_expired");
   assert.match(ahead.text, /restored/);
