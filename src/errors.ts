@@ -1,3 +1,10 @@
+interface CatalogueEntry {
+  status: number;
+  text: string;
+  /** Headers of its answers; with `?` at its end, of some of them. */
+  headers?: readonly ("retry-after" | "location" | "location?" | "allow")[];
+}
+
 /**
  * The error catalogue: every code that the API can answer, with its HTTP status and a text that says what to do. Codes
  * are stable, texts may change. `docs/errors.md` is printed from it.
@@ -18,16 +25,19 @@ export const catalogue = {
   domain_availability_taken: {
     status: 400,
     text: "This name is not free. Transfers of names that are taken are not supported.",
+    headers: ["location?"],
   },
   bad_request: { status: 400, text: "The request is not valid; see validation_errors." },
   service_unavailable: {
     status: 503,
     text: "This is currently unavailable. Nothing was changed; try again after the number of seconds in retry-after.",
+    headers: ["retry-after"],
   },
   hostingaccount_invalid_identifier: { status: 403, text: "You do not own a hosting account with this identifier." },
   hosting_already_exist: {
     status: 400,
     text: "A hosting account with this identifier already exists, or the identifier is not available to you: it belongs to somebody else, or is above or under a name of theirs. If your own earlier request made it, read it at its location; else choose another, and add the name as a host name once you can prove it.",
+    headers: ["location"],
   },
   host_name_not_available: {
     status: 400,
@@ -48,11 +58,11 @@ export const catalogue = {
   },
   auth_authorization_header_invalid_format: {
     status: 401,
-    text: "Send the header Authorization: hmac {api key}:{signature}:{nonce}:{timestamp}, or sign by RFC 9421.",
+    text: "Send the header Authorization: hmac {api key}:{signature}:{nonce}:{timestamp}, or sign by RFC 9421. POST /signature-check says what is wrong with a request's headers.",
   },
   authorization_hmac_invalid: {
     status: 401,
-    text: "The signature does not match, or the API key is not valid. Sign the method, path with query, timestamp, nonce and body exactly as they are sent.",
+    text: "The signature does not match, or the API key is not valid. Sign the method, path with query, timestamp, nonce and body exactly as they are sent. POST /signature-check shows the texts that the service accepts.",
   },
   authorization_timestamp_invalid: {
     status: 401,
@@ -66,6 +76,7 @@ export const catalogue = {
   method_not_allowed: {
     status: 405,
     text: "This path does not accept this method; the allow header lists the methods that it accepts.",
+    headers: ["allow"],
   },
   request_timeout: { status: 408, text: "The request did not arrive in time; send it again." },
   domain_expiration_changed: {
@@ -95,6 +106,7 @@ export const catalogue = {
   domain_renewal_underway: {
     status: 409,
     text: "The registry is carrying out the previous instruction: this name is being renewed or deleted. Nothing was changed; read the domain again after the number of seconds in retry-after.",
+    headers: ["retry-after"],
   },
   hostingaccount_not_changeable: {
     status: 409,
@@ -103,6 +115,7 @@ export const catalogue = {
   idempotency_in_progress: {
     status: 409,
     text: "A request with this Idempotency-Key is still in progress; repeat it in a moment to get its answer.",
+    headers: ["retry-after"],
   },
   request_too_large: { status: 413, text: "The body is larger than 64 KiB." },
   idempotency_key_reused: {
@@ -112,19 +125,25 @@ export const catalogue = {
   order_limit_reached: {
     status: 429,
     text: "You have too many orders that are not finished, or your account has placed as many paid orders as it may in one day. Nothing was ordered; try again after the number of seconds in retry-after.",
+    headers: ["retry-after"],
   },
   rate_limit_exceeded: {
     status: 429,
     text: "Too many requests, retry later: after the number of seconds in retry-after.",
+    headers: ["retry-after"],
   },
   request_header_too_large: { status: 431, text: "The request line and headers are too large." },
   internal_error: {
     status: 500,
     text: "Something went wrong here. If it happens again, tell the operator the x-request-id.",
   },
-} as const satisfies Record<string, { status: number; text: string }>;
+} as const satisfies Record<string, CatalogueEntry>;
 
 export type ErrorCode = keyof typeof catalogue;
+export const errorCodes = Object.keys(catalogue) as ErrorCode[];
+
+/** The headers that answers with this error have. */
+export const errorHeaders = (code: ErrorCode) => (catalogue[code] as CatalogueEntry).headers ?? [];
 
 export interface ValidationError {
   error_code: "missing" | "invalid";

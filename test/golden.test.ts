@@ -1,13 +1,15 @@
 import assert from "node:assert/strict";
 import { glob, readFile, writeFile } from "node:fs/promises";
 import { test } from "node:test";
+import type { TObject, TSchema } from "typebox";
 import { edgeErrors } from "#api/answer-error.ts";
+import { openRoutes } from "#api/open-routes.ts";
 import type { Route } from "#api/route.ts";
 import { routes } from "#api/routes.ts";
 import { v2Routes } from "#api/v2/routes.ts";
-import { catalogue, type ErrorCode } from "#errors.ts";
+import { catalogue, errorCodes as codes, type ErrorCode } from "#errors.ts";
+import type { Docs } from "#use-case/docs.ts";
 
-const codes = Object.keys(catalogue) as ErrorCode[];
 /** Both forms. */
 const everyRoute = [...routes, ...v2Routes];
 const listsOf = (code: ErrorCode) => everyRoute.filter(({ useCase }) => useCase.errors.includes(code));
@@ -25,15 +27,45 @@ async function assertGolden(path: string, printed: string): Promise<void> {
   );
 }
 
+/** "skip?, take?" */
+const fieldsOf = (shape: TObject) => {
+  const required: readonly string[] = shape.required ?? [];
+  return Object.keys(shape.properties)
+    .map((name) => (required.includes(name) ? name : `${name}?`))
+    .join(", ");
+};
+
+/** "Domain[]" */
+function nameOf(shape: TSchema): string {
+  const { title, items, anyOf } = shape as { title?: string; items?: TSchema; anyOf?: TSchema[] };
+  if (items) return `${nameOf(items)}[]`;
+  return title ?? anyOf?.map(nameOf).join(" or ") ?? "an object";
+}
+
+const docsLines = ({ query, body, answers }: Docs) => [
+  ...(query ? [`  query   ${fieldsOf(query)}`] : []),
+  ...(body ? [`  body    ${fieldsOf(body)}`] : []),
+  ...Object.entries(answers).map(([status, answer]) =>
+    [`  answer  ${status}`, answer.body && nameOf(answer.body), answer.headers && `with ${answer.headers.join(", ")}`]
+      .filter(Boolean)
+      .join(" "),
+  ),
+];
+
 test("test/golden/routes.txt is the whole API: who may call what, and what it can answer", async () => {
   const own = ({ useCase }: Route) => useCase.errors.filter((code) => !isEdgeError(code)).toSorted();
   const lines = everyRoute.map((route) => {
     const { method, path, useCase } = route;
     const scopes = [useCase.scope].flat().join(" or ");
-    return [`${method} ${path}`, `  scope   ${scopes}`, ...own(route).map((code) => `  error   ${code}`)];
+    const head = [`${method} ${path}`, `  scope   ${scopes}`, ...docsLines(useCase.docs)];
+    return [...head, ...own(route).map((code) => `  error   ${code}`)];
+  });
+  const open = openRoutes.map(({ method, path, docs, errors }) => {
+    const head = [`${method} ${path}, also under /v2`, "  scope   none: it is not signed", ...docsLines(docs)];
+    return [...head, ...errors.map((code) => `  error   ${code}`)];
   });
   const everywhere = edgeErrors.toSorted().map((code) => `  error   ${code}`);
-  const printed = [...lines, ["any request; those without /v2 also under /v1", ...everywhere]].map(
+  const printed = [...lines, ...open, ["any request; those without /v2 also under /v1", ...everywhere]].map(
     (block) => `${block.join("\n")}\n`,
   );
   await assertGolden("test/golden/routes.txt", printed.join("\n"));

@@ -5,9 +5,12 @@ import { exitCodesHelp, exitOnUsageError } from "./failures.ts";
 import { addHostingCommands } from "./hosting.ts";
 import { addOrderCommands } from "./orders.ts";
 import { addPackCommands } from "./packs.ts";
+import { addProfileCommands } from "./profile-commands.ts";
+import { addSignatureCommands } from "./signature.ts";
 
 /**
- * Adds a reseller's commands (`domains`, `orders`, `hosting` and `packs`) to the program; run it with `parseAsync`.
+ * Adds a reseller's commands (`domains`, `orders`, `hosting`, `packs`, `profile` and `signature`) to the program; run it with
+ * `parseAsync`.
  * Makes command-line mistakes exit with 2 throughout the program. Call it before adding other commands, because a
  * command inherits this setting from its parent when it is added.
  */
@@ -21,6 +24,8 @@ export function addClientCommands(program: Command, clock: Clock = systemClock):
   addOrderCommands(program, clock);
   addHostingCommands(program, clock);
   addPackCommands(program, clock);
+  addProfileCommands(program);
+  addSignatureCommands(program, clock);
 }
 
 /** Commander's own text, and whether the option is required. */

@@ -7,7 +7,7 @@ import { addContactsCommand, type ContactFiles, contactOption, readContactFiles 
 import { addDelegationCommands, collect, parseNameServer } from "./delegation.ts";
 import { CommandFailure, exitCodes, guarded, orderOnce } from "./failures.ts";
 import { addFollowOptions, type FollowOptions } from "./follow.ts";
-import { addListOptions, type ListOptions, printList } from "./listing.ts";
+import { addCsvOption, addListOptions, type ListOptions, printCsv, printList } from "./listing.ts";
 import { addOrderLists } from "./order-lists.ts";
 import { readDomain, reportOrdered } from "./orders.ts";
 import { printFields, printJson, printTable } from "./output.ts";
@@ -28,6 +28,8 @@ interface ListDomainsOptions extends ConnectionOptions, ListOptions {
 }
 
 interface RegisterOptions extends ConnectionOptions, FollowOptions, ContactFiles {
+  file?: string;
+  retryFailed?: boolean;
   years?: number;
   nameServer?: NameServer[];
   renew: boolean;
@@ -51,12 +53,14 @@ export function addDomainCommands(program: Command, clock: Clock): void {
     .addHelpText(
       "after",
       "\nExamples:\n  deedhouse domains list --all --json\n" +
-        "  deedhouse domains list --expires-before 2027-01-31 --will-renew false",
+        "  deedhouse domains list --expires-before 2027-01-31 --will-renew false\n" +
+        "  deedhouse domains list --csv > domains.csv",
     );
-  addConnectionOptions(addListOptions(list)).action(
+  addConnectionOptions(addCsvOption(addListOptions(list))).action(
     guarded(async ({ prefix, expiresBefore, willRenew, ...options }: ListDomainsOptions) => {
       const client = await openClient(options, clock);
       const filter = { namePrefix: prefix, expiresBefore, willRenew: willRenew && willRenew === "true" };
+      if (options.csv) return printCsv(options, client.exportDomains(filter));
       const getPage = (page: PageOptions) => client.listDomains({ ...page, ...filter });
       await printList(options, columns, getPage, () => client.allDomains(filter));
     }),
@@ -81,9 +85,10 @@ export function addDomainCommands(program: Command, clock: Clock): void {
     .command("departures")
     .description("list the domain names that have left your portfolio, the newest departure first")
     .addHelpText("after", "\nExamples:\n  deedhouse domains departures\n  deedhouse domains departures --all --json");
-  addConnectionOptions(addListOptions(departures)).action(
+  addConnectionOptions(addCsvOption(addListOptions(departures))).action(
     guarded(async (options: ConnectionOptions & ListOptions) => {
       const client = await openClient(options, clock);
+      if (options.csv) return printCsv(options, client.exportDepartures());
       await printList(options, departureColumns, client.listDepartures, client.allDepartures);
     }),
   );
@@ -100,8 +105,10 @@ export function addDomainCommands(program: Command, clock: Clock): void {
 
 function addRegisterCommand(domains: Command, clock: Clock): void {
   const register = domains
-    .command("register <domain-name>")
-    .description("order the registration of a free domain name")
+    .command("register [domain-name]")
+    .description("order the registration of a free domain name, or of every name in a file")
+    .option("--file <file>", "one name on each line; the same command continues where it was stopped")
+    .option("--retry-failed", "with --file: order names again whose orders have failed")
     .option("--years <number>", "for how many years; by default the suffix's usual period", parseWholeNumber)
     .option("--name-server <host>", "HOST, or HOST=ADDRESS,ADDRESS; repeat it for more", collect(parseNameServer))
     .addOption(contactOption("registrant"))
@@ -119,10 +126,18 @@ function addRegisterCommand(domains: Command, clock: Clock): void {
     .option("--json", "print JSON: the order, and with --wait its domain")
     .addHelpText(
       "after",
-      "\nExamples:\n  deedhouse domains register example.com --wait --timeout 10m\n  deedhouse domains register example.com --years 2 --name-server ns1.dns-host.net --dry-run",
+      "\nExamples:\n  deedhouse domains register example.com --wait --timeout 10m\n  deedhouse domains register example.com --years 2 --name-server ns1.dns-host.net --dry-run\n  deedhouse domains register --file names.txt --wait --timeout 2h" +
+        "\n\nWith --file, what became of each name is kept in FILE.orders. Orders are placed at the pace of the rate limit, and" +
+        "\nnothing is ordered twice, however often the command is stopped and repeated.",
     );
   addConnectionOptions(addFollowOptions(register)).action(
-    guarded(async (domainName: string, options: RegisterOptions) => registerDomain(domainName, options, clock)),
+    guarded(async (domainName: string | undefined, options: RegisterOptions) => {
+      if ((domainName === undefined) === (options.file === undefined)) {
+        throw new CommandFailure("give either a domain name or --file", exitCodes.usage);
+      }
+      if (domainName !== undefined) await registerDomain(domainName, options, clock);
+      else await registerNames(options, clock);
+    }),
   );
 }
 
@@ -178,26 +193,35 @@ function addRenewCommands(domains: Command, clock: Clock): void {
       "after",
       "\nExamples:\n  deedhouse domains renewals\n  deedhouse domains renewals --status Lapsing --all",
     );
-  addConnectionOptions(addListOptions(renewals)).action(
+  addConnectionOptions(addCsvOption(addListOptions(renewals))).action(
     guarded(async ({ status, ...options }: ListRenewalsOptions) => {
       const client = await openClient(options, clock);
+      if (options.csv) return printCsv(options, client.exportRenewals({ status }));
       const getPage = (page: PageOptions) => client.listRenewals({ ...page, status });
       await printList(options, renewalColumns, getPage, () => client.allRenewals({ status }));
     }),
   );
 }
 
+async function readWanted(options: RegisterOptions) {
+  const { years, nameServer: nameServers, renew, allocationToken } = options;
+  const contacts = await readContactFiles(options);
+  return { years, nameServers, willRenew: renew ? undefined : false, allocationToken, contacts };
+}
+
+async function registerNames({ file = "", ...options }: RegisterOptions, clock: Clock): Promise<void> {
+  if (options.dryRun || options.idempotencyKey !== undefined) {
+    throw new CommandFailure("--dry-run and --idempotency-key are for one name", exitCodes.usage);
+  }
+  const { registerFile } = await import("./register-file/register-file.ts");
+  const client = await openClient(options, clock);
+  await registerFile(client, clock, await readWanted(options), { ...options, file });
+}
+
 async function registerDomain(domainName: string, options: RegisterOptions, clock: Clock): Promise<void> {
   const client = await openClient(options, clock);
-  const { idempotencyKey = newIdempotencyKey(), years, nameServer: nameServers, renew, allocationToken } = options;
-  const wanted = {
-    idempotencyKey,
-    years,
-    nameServers,
-    willRenew: renew ? undefined : false,
-    allocationToken,
-    contacts: await readContactFiles(options),
-  };
+  const { idempotencyKey = newIdempotencyKey() } = options;
+  const wanted = { ...(await readWanted(options)), idempotencyKey };
   if (options.dryRun) {
     const { data } = await client.checkRegistration(domainName, wanted);
     if (options.json) printJson(data);

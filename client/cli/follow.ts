@@ -55,9 +55,11 @@ export async function follow<T>(wait: Wait<T>): Promise<T> {
   }
 }
 
-interface Progress {
+export interface Progress {
   /** Reports a new state; earlier ones stay on the screen. */
   step(text: string): void;
+  /** Reports how much of many is done: a bar that moves on a terminal, a line for each tenth elsewhere. */
+  count(done: number, total: number, what: string): void;
   end(succeeded: boolean): void;
 }
 
@@ -65,9 +67,9 @@ interface Progress {
  * A spinner on a terminal, plain lines elsewhere. A terminal with 0 columns (a bare pseudo-terminal) does not count as
  * one: ora 9.4 divides by the width and then clears lines for ever.
  */
-async function startProgress(): Promise<Progress> {
+export async function startProgress(): Promise<Progress> {
   if (!process.stderr.isTTY || !process.stderr.columns) {
-    return { step: (text) => process.stderr.write(`${text}\n`), end: () => {} };
+    return plainProgress();
   }
   // Loaded here: most commands show no progress, and it takes longer to load than the rest of the client.
   const { default: ora } = await import("ora");
@@ -77,10 +79,36 @@ async function startProgress(): Promise<Progress> {
       if (spinner.isSpinning) spinner.stopAndPersist({ symbol: "·" });
       spinner.start(text);
     },
+    count(done, total, what) {
+      const text = `${bar(done / total)} ${done} of ${total} ${what}`;
+      if (spinner.isSpinning) spinner.text = text;
+      else spinner.start(text);
+    },
     end(succeeded) {
       if (!spinner.isSpinning) return;
       if (succeeded) spinner.succeed();
       else spinner.fail();
     },
   };
+}
+
+function plainProgress(): Progress {
+  const step = (text: string) => void process.stderr.write(`${text}\n`);
+  let reported = "";
+  return {
+    step,
+    count(done, total, what) {
+      const tenth = `${Math.floor((done / total) * 10)} ${what}`;
+      if (tenth !== reported) step(`${done} of ${total} ${what}`);
+      reported = tenth;
+    },
+    end: () => {},
+  };
+}
+
+const barWidth = 24;
+
+function bar(share: number): string {
+  const filled = Math.floor(share * barWidth);
+  return "█".repeat(filled) + "░".repeat(barWidth - filled);
 }

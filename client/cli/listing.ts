@@ -1,6 +1,8 @@
+import { once } from "node:events";
 import type { Command } from "commander";
 import type { Page, PageOptions } from "../sdk/types.ts";
 import { parseWholeNumber } from "./arguments.ts";
+import { CommandFailure, exitCodes } from "./failures.ts";
 import { printJson, printTable } from "./output.ts";
 
 export interface ListOptions {
@@ -8,6 +10,7 @@ export interface ListOptions {
   take?: number;
   all?: boolean;
   json?: boolean;
+  csv?: boolean;
 }
 
 /** Adds paging and output options to a list command. */
@@ -17,6 +20,21 @@ export function addListOptions(command: Command): Command {
     .option("--take <count>", "the maximum number of items, at most 100 (default 25)", parseWholeNumber)
     .option("--all", "all items")
     .option("--json", "print the API's JSON");
+}
+
+/** Adds `--csv` to a command of a list that the service offers as CSV. */
+export function addCsvOption(command: Command): Command {
+  return command.option("--csv", "write the whole list as CSV, as it arrives");
+}
+
+/** Writes a whole list as CSV. A list that breaks off fails, after what has arrived. */
+export async function printCsv(options: ListOptions, parts: AsyncIterable<Uint8Array>): Promise<void> {
+  if (options.json || options.skip !== undefined || options.take !== undefined) {
+    throw new CommandFailure("--csv is the whole list: leave out --json, --skip and --take", exitCodes.usage);
+  }
+  for await (const part of parts) {
+    if (!process.stdout.write(part)) await once(process.stdout, "drain");
+  }
 }
 
 /** Prints one page, or with `--all` every item; says on stderr when there are more. */

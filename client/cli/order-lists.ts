@@ -3,7 +3,7 @@ import type { Clock } from "../sdk/clock.ts";
 import type { OrderStatus, PageOptions } from "../sdk/types.ts";
 import { statusOption } from "./arguments.ts";
 import { guarded } from "./failures.ts";
-import { addListOptions, type ListOptions, printList } from "./listing.ts";
+import { addCsvOption, addListOptions, type ListOptions, printCsv, printList } from "./listing.ts";
 import { orderStatuses } from "./orders.ts";
 import { addConnectionOptions, type ConnectionOptions, openClient } from "./settings.ts";
 
@@ -28,10 +28,11 @@ export function addOrderLists(domains: Command, clock: Clock): void {
       "after",
       "\nExamples:\n  deedhouse domains orders --status Errors\n  deedhouse domains orders --domain-name example.com --all",
     );
-  addConnectionOptions(addListOptions(orders)).action(
+  addConnectionOptions(addCsvOption(addListOptions(orders))).action(
     guarded(async ({ domainName, kind, status, ...options }: ListOrdersOptions) => {
       const client = await openClient(options, clock);
       const filter = { domainName, kind, status };
+      if (options.csv) return printCsv(options, client.exportOrders(filter));
       const getPage = (page: PageOptions) => client.listOrders({ ...page, ...filter });
       await printList(options, orderColumns, getPage, () => client.allOrders(filter));
     }),

@@ -1,8 +1,7 @@
 import { randomInt } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { createInterface } from "node:readline/promises";
-import { Writable } from "node:stream";
 import { CommandFailure, exitCodes } from "./failures.ts";
+import { promptHidden, readStdin } from "./secret.ts";
 
 /** Far above the service's limit of 64 characters; it only guards against a wrong file. */
 const passwordBytesMax = 1024;
@@ -49,12 +48,6 @@ async function readPasswordFile(path: string): Promise<Buffer> {
   }
 }
 
-async function readStdin(): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of process.stdin) chunks.push(chunk);
-  return Buffer.concat(chunks);
-}
-
 /** Editors and `echo` add a newline that is not part of the password. */
 function stripLineEnd(bytes: Buffer): string {
   if (bytes.length > passwordBytesMax) {
@@ -68,21 +61,4 @@ async function promptTwice(identifier: string): Promise<string> {
   const repeated = await promptHidden("Repeat it: ");
   if (password !== repeated) throw new CommandFailure("the two passwords differ", exitCodes.usage);
   return password;
-}
-
-async function promptHidden(question: string): Promise<string> {
-  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const lines = createInterface({ input: process.stdin, output: silent, terminal: true, historySize: 0 });
-  process.stderr.write(question);
-  try {
-    return await new Promise<string>((resolve, reject) => {
-      const cancel = () => reject(new CommandFailure("cancelled", exitCodes.usage));
-      lines.once("line", resolve);
-      lines.once("SIGINT", cancel);
-      lines.once("close", cancel);
-    });
-  } finally {
-    lines.close();
-    process.stderr.write("\n");
-  }
 }

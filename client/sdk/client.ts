@@ -1,14 +1,17 @@
+import { parseBaseUrl } from "./base-url.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { type ContactCalls, contactCalls } from "./contacts.ts";
 import { type DelegationCalls, delegationCalls } from "./delegation.ts";
 import { type DomainCalls, domainCalls } from "./domains.ts";
+import { type ExportCalls, exportCalls } from "./exports.ts";
 import { type HostNameCalls, hostNameCalls } from "./host-names.ts";
 import { type HostingCalls, hostingCalls } from "./hosting.ts";
 import { type OrderCalls, orderCalls } from "./orders.ts";
 import { type PaidCalls, paidCalls } from "./paid.ts";
 import type { RetryNotice } from "./retry.ts";
+import { type SignatureCalls, signatureCalls } from "./signature-check.ts";
 import { type TransferCalls, transferCalls } from "./transfers.ts";
-import { createSend } from "./transport.ts";
+import { createOpenCsv, createSend, type TransportOptions } from "./transport.ts";
 
 const timeoutMsDefault = 30_000;
 const retriesDefault = 4;
@@ -36,16 +39,18 @@ export interface Client
   extends DomainCalls,
     ContactCalls,
     DelegationCalls,
+    ExportCalls,
     HostingCalls,
     HostNameCalls,
     OrderCalls,
     PaidCalls,
+    SignatureCalls,
     TransferCalls {}
 
 /** Makes a client for one service and key. Throws `TypeError` when the URL or the key is malformed. */
 export function createClient(options: ClientOptions): Client {
   const clock = options.clock ?? systemClock;
-  const send = createSend({
+  const transport: TransportOptions = {
     baseUrl: parseBaseUrl(options.url),
     apiKey: parseApiKey(options.apiKey),
     apiSecret: options.apiSecret,
@@ -54,28 +59,20 @@ export function createClient(options: ClientOptions): Client {
     retriesMax: options.retriesMax ?? retriesDefault,
     onRetry: options.onRetry,
     clock,
-  });
+  };
+  const send = createSend(transport);
   return {
     ...domainCalls(send, clock),
     ...contactCalls(send),
     ...delegationCalls(send),
+    ...exportCalls(createOpenCsv(transport)),
     ...hostingCalls(send, clock),
     ...hostNameCalls(send),
     ...orderCalls(send),
     ...paidCalls(send),
+    ...signatureCalls(send),
     ...transferCalls(send),
   };
-}
-
-function parseBaseUrl(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || (url.protocol !== "http:" && url.protocol !== "https:")) {
-    throw new TypeError(`the URL "${text}" is not of the form https://host[:port][/path]`);
-  }
-  if (url.username || url.password || url.search || url.hash) {
-    throw new TypeError("the URL must not carry a user, a password, a query or a fragment");
-  }
-  return url;
 }
 
 function parseApiKey(text: string): string {

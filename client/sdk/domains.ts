@@ -69,7 +69,8 @@ function registrationCall(domainName: string, options: RegistrationOptions, isDr
   };
   return { method: "POST", path: "/domains/registrations", body, idempotencyKey, signal };
 }
-const filterOf = ({ namePrefix, expiresBefore, willRenew }: DomainFilter) => ({
+/** The query's parameters. */
+export const domainFilterOf = ({ namePrefix, expiresBefore, willRenew }: DomainFilter) => ({
   name_prefix: namePrefix,
   expires_before: expiresBefore,
   will_renew: willRenew,
@@ -85,9 +86,9 @@ export function domainCalls(send: Send, clock: Clock): DomainCalls {
     pageOf<Departure>(await send({ method: "GET", path: "/domains/departures", query, signal }));
 
   const calls: DomainCalls = {
-    listDomains: (options = {}) => getPage(pageQuery(options, filterOf(options)), options.signal),
+    listDomains: (options = {}) => getPage(pageQuery(options, domainFilterOf(options)), options.signal),
 
-    allDomains: (options = {}) => followPages((query) => getPage(query, options.signal), filterOf(options)),
+    allDomains: (options = {}) => followPages((query) => getPage(query, options.signal), domainFilterOf(options)),
 
     async getDomain(domainName, options = {}) {
       const path = `/domains/${encodeURIComponent(domainName)}`;

@@ -45,6 +45,9 @@ export interface OrderCalls {
   allDomainHistory(domainName: string, options?: CallOptions): AsyncGenerator<DomainEvent>;
 }
 
+/** The query's parameters. */
+export const orderFilterOf = ({ domainName, kind, status }: OrderFilter) => ({ domain_name: domainName, kind, status });
+
 export function orderCalls(send: Send): OrderCalls {
   const getOrders = async (query: string, signal: AbortSignal | undefined) =>
     pageOf<ListedOrder>(await send({ method: "GET", path: "/orders", query, signal }));
@@ -52,12 +55,10 @@ export function orderCalls(send: Send): OrderCalls {
     const path = `/domains/${encodeURIComponent(domainName)}/history`;
     return pageOf<DomainEvent>(await send({ method: "GET", path, query, signal }));
   };
-  const filterOf = ({ domainName, kind, status }: OrderFilter) => ({ domain_name: domainName, kind, status });
-
   return {
-    listOrders: (options = {}) => getOrders(pageQuery(options, filterOf(options)), options.signal),
+    listOrders: (options = {}) => getOrders(pageQuery(options, orderFilterOf(options)), options.signal),
 
-    allOrders: (options = {}) => followPages((query) => getOrders(query, options.signal), filterOf(options)),
+    allOrders: (options = {}) => followPages((query) => getOrders(query, options.signal), orderFilterOf(options)),
 
     listDomainHistory: (domainName, options = {}) => getHistory(domainName, pageQuery(options), options.signal),
 

@@ -30,6 +30,8 @@ export interface Call {
   idempotencyKey?: string | undefined;
   /** How long the service may hold the answer (`Prefer: wait=N`). */
   waitSeconds?: number | undefined;
+  /** Sends no signature. */
+  isUnsigned?: boolean;
   signal?: AbortSignal | undefined;
 }
 
@@ -41,24 +43,100 @@ export type Send = (call: Call) => Promise<Reply>;
 
 /** Makes a `Send` for one service and key. */
 export function createSend(options: TransportOptions): Send {
-  return async (call) => {
-    const request = prepare(call, options);
-    let authorization = signNow(request, options);
-    let previous: ApiError | ConnectionError | undefined;
-    for (let retriesDone = 0; ; retriesDone++) {
-      try {
-        return await sendOnce(request, authorization, options);
-      } catch (error) {
-        if (!(error instanceof ApiError || error instanceof ConnectionError)) throw error;
-        const plan = retriesDone < options.retriesMax ? planRetry(error, previous, retriesDone) : undefined;
-        if (!plan) throw error;
-        options.onRetry?.({ ...plan, error, retry: retriesDone + 1 });
-        await options.clock.sleep(plan.delayMs, call.signal);
-        if (plan.signature === "new") authorization = signNow(request, options);
-        previous = error;
+  return (call) =>
+    withRetries(prepare(call, options, "application/json"), options, (request, authorization) =>
+      sendOnce(request, authorization, options),
+    );
+}
+
+/** A call whose answer is CSV, in parts as they arrive. Retries until the first of them; then rejects with `ConnectionError`. */
+export type OpenCsv = (call: Call) => AsyncGenerator<Uint8Array>;
+
+export function createOpenCsv(options: TransportOptions): OpenCsv {
+  return async function* (call) {
+    const { body, watch } = await withRetries(prepare(call, options, "text/csv"), options, (request, authorization) =>
+      openCsv(request, authorization, options),
+    );
+    try {
+      for (let next = await body?.read(); next && !next.done; next = await body?.read()) {
+        // The caller may take as long as it needs for each part.
+        watch.stop();
+        yield next.value;
+        watch.start();
       }
+    } catch (error) {
+      call.signal?.throwIfAborted();
+      const reason = watch.isLate() ? `nothing came for ${options.timeoutMs / 1000} s` : reasonOf(error);
+      throw new ConnectionError(`the list broke off, so it is not whole: ${reason}`, error);
+    } finally {
+      watch.end();
     }
   };
+}
+
+async function openCsv(request: PreparedRequest, authorization: string | undefined, options: TransportOptions) {
+  const watch = createWatch(request);
+  watch.start();
+  try {
+    const response = await fetchOnce(request, authorization, options, watch.signal);
+    if (response.ok && response.headers.get("content-type")?.startsWith("text/csv")) {
+      return { body: response.body?.getReader(), watch };
+    }
+    throw apiErrorOf({ status: response.status, headers: response.headers, text: await readText(response) });
+  } catch (error) {
+    watch.end();
+    if (error instanceof ApiError) throw error;
+    request.signal?.throwIfAborted();
+    throw new ConnectionError(describeFault(error, request, watch.isLate()), error);
+  }
+}
+
+/** Ends a request when nothing arrives within its timeout, and at `end`. */
+function createWatch({ attemptTimeoutMs, signal }: PreparedRequest) {
+  const ended = new AbortController();
+  let isLate = false;
+  let timer: NodeJS.Timeout | undefined;
+  const stop = () => clearTimeout(timer);
+  const end = () => {
+    stop();
+    ended.abort();
+  };
+  return {
+    signal: signal ? AbortSignal.any([ended.signal, signal]) : ended.signal,
+    start() {
+      stop();
+      timer = setTimeout(() => {
+        isLate = true;
+        end();
+      }, attemptTimeoutMs);
+    },
+    stop,
+    end,
+    isLate: () => isLate,
+  };
+}
+
+/** The request again and again, as long as `planRetry` says so. */
+async function withRetries<T>(
+  request: PreparedRequest,
+  options: TransportOptions,
+  attempt: (request: PreparedRequest, authorization: string | undefined) => Promise<T>,
+): Promise<T> {
+  let authorization = signNow(request, options);
+  let previous: ApiError | ConnectionError | undefined;
+  for (let retriesDone = 0; ; retriesDone++) {
+    try {
+      return await attempt(request, authorization);
+    } catch (error) {
+      if (!(error instanceof ApiError || error instanceof ConnectionError)) throw error;
+      const plan = retriesDone < options.retriesMax ? planRetry(error, previous, retriesDone) : undefined;
+      if (!plan) throw error;
+      options.onRetry?.({ ...plan, error, retry: retriesDone + 1 });
+      await options.clock.sleep(plan.delayMs, request.signal);
+      if (plan.signature === "new") authorization = signNow(request, options);
+      previous = error;
+    }
+  }
 }
 
 /** A request without its signature, fixed before the first attempt, so that every resend has the same bytes. */
@@ -68,15 +146,16 @@ interface PreparedRequest {
   body: Buffer;
   headers: Headers;
   attemptTimeoutMs: number;
+  isUnsigned: boolean;
   signal: AbortSignal | undefined;
 }
 
-function prepare(call: Call, options: TransportOptions): PreparedRequest {
+function prepare(call: Call, options: TransportOptions, accept: string): PreparedRequest {
   const basePath = options.baseUrl.pathname.replace(/\/+$/, "");
   const url = new URL(`${options.baseUrl.origin}${basePath}${call.path}${call.query ?? ""}`);
   // An id of `..` would silently become another resource.
   if (url.pathname !== basePath + call.path) throw new TypeError(`${call.path} is not a path of the API`);
-  const headers = new Headers({ accept: "application/json", "user-agent": "deedhouse-client" });
+  const headers = new Headers({ accept, "user-agent": "deedhouse-client" });
   if (call.body) headers.set("content-type", "application/json");
   const idempotencyKey = call.idempotencyKey ?? (call.method === "POST" ? newIdempotencyKey() : undefined);
   if (idempotencyKey !== undefined) headers.set("idempotency-key", idempotencyKey);
@@ -87,11 +166,13 @@ function prepare(call: Call, options: TransportOptions): PreparedRequest {
     body: Buffer.from(call.body ? JSON.stringify(call.body) : "", "utf8"),
     headers,
     attemptTimeoutMs: options.timeoutMs + (call.waitSeconds ?? 0) * 1000,
+    isUnsigned: call.isUnsigned ?? false,
     signal: call.signal,
   };
 }
 
-function signNow(request: PreparedRequest, options: TransportOptions): string {
+function signNow(request: PreparedRequest, options: TransportOptions): string | undefined {
+  if (request.isUnsigned) return undefined;
   return authorizationHeader({
     apiKey: options.apiKey,
     apiSecret: options.apiSecret,
@@ -103,20 +184,16 @@ function signNow(request: PreparedRequest, options: TransportOptions): string {
   });
 }
 
-async function sendOnce(request: PreparedRequest, authorization: string, options: TransportOptions): Promise<Reply> {
+async function sendOnce(
+  request: PreparedRequest,
+  authorization: string | undefined,
+  options: TransportOptions,
+): Promise<Reply> {
   const timeout = AbortSignal.timeout(request.attemptTimeoutMs);
-  const headers = new Headers(request.headers);
-  headers.set("authorization", authorization);
+  const signal = request.signal ? AbortSignal.any([timeout, request.signal]) : timeout;
   let reply: Reply;
   try {
-    const response = await options.fetch(request.url, {
-      method: request.method,
-      headers,
-      body: request.body.length > 0 ? new Uint8Array(request.body) : null,
-      signal: request.signal ? AbortSignal.any([timeout, request.signal]) : timeout,
-      // The signature covers one target, so a redirect would need another request.
-      redirect: "manual",
-    });
+    const response = await fetchOnce(request, authorization, options, signal);
     reply = { status: response.status, headers: response.headers, text: await readText(response) };
   } catch (error) {
     request.signal?.throwIfAborted();
@@ -124,6 +201,24 @@ async function sendOnce(request: PreparedRequest, authorization: string, options
   }
   if (reply.status < 200 || reply.status > 299) throw apiErrorOf(reply);
   return reply;
+}
+
+function fetchOnce(
+  request: PreparedRequest,
+  authorization: string | undefined,
+  options: TransportOptions,
+  signal: AbortSignal,
+): Promise<Response> {
+  const headers = new Headers(request.headers);
+  if (authorization !== undefined) headers.set("authorization", authorization);
+  return options.fetch(request.url, {
+    method: request.method,
+    headers,
+    body: request.body.length > 0 ? new Uint8Array(request.body) : null,
+    signal,
+    // The signature covers one target, so a redirect would need another request.
+    redirect: "manual",
+  });
 }
 
 async function readText(response: Response): Promise<string> {
@@ -140,8 +235,12 @@ async function readText(response: Response): Promise<string> {
 function describeFault(error: unknown, request: PreparedRequest, timedOut: boolean): string {
   const { origin } = request.url;
   if (timedOut) return `no answer from ${origin} within ${request.attemptTimeoutMs / 1000} s`;
-  // fetch hides the reason ("ECONNREFUSED") in the cause.
+  return `no answer from ${origin}: ${reasonOf(error)}`;
+}
+
+/** fetch hides the reason ("ECONNREFUSED") in the cause. */
+function reasonOf(error: unknown): string {
   const reason = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const code = (reason as { code?: unknown }).code;
-  return `no answer from ${origin}: ${typeof code === "string" ? code : String((reason as Error).message ?? reason)}`;
+  return typeof code === "string" ? code : String((reason as Error).message ?? reason);
 }

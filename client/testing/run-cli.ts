@@ -20,7 +20,12 @@ export interface CliOptions {
 export async function runCli(url: string, args: string[], { env, stdin = "" }: CliOptions = {}): Promise<CliResult> {
   const settings = { DEEDHOUSE_URL: url, DEEDHOUSE_API_KEY: apiKey, DEEDHOUSE_API_SECRET: apiSecret };
   const { PATH, NODE_COMPILE_CACHE } = process.env;
-  const surroundings = { PATH, ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) };
+  // Tests do not use the profiles of the person who runs them.
+  const surroundings = {
+    PATH,
+    DEEDHOUSE_PROFILES: "/nonexistent/profiles.json",
+    ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }),
+  };
   const child = spawn(process.execPath, [entry, ...args], { env: { ...surroundings, ...settings, ...env } });
   let stdout = "";
   let stderr = "";

@@ -27,6 +27,14 @@ export const edgeErrors: readonly ErrorCode[] = [
   "service_unavailable",
 ];
 
+/** A client that leaves early is no failure. */
+export function logBrokenStream(log: Log, requestId: string, error: NodeJS.ErrnoException): void {
+  if (error.code === "ERR_STREAM_PREMATURE_CLOSE") return;
+  const fields =
+    error instanceof DatabaseUnavailable ? { requestId, reason: error.message } : { requestId, err: error };
+  log.error(fields, "an answer broke off, and its connection was cut");
+}
+
 /**
  * Turns a thrown error into an answer. An unexpected error is logged; the client learns only that something failed.
  * @param listed the codes that the use case may answer beyond those of the edge

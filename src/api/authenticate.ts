@@ -5,15 +5,15 @@
  */
 import { BlockList, isIPv6 } from "node:net";
 import type { ReplayGuard } from "#api/replay/replay.ts";
+import { judgeSignedTimes } from "#api/signed-times.ts";
 import { type Credentials, readCredentials, type WireRequest } from "#api/signing/credentials.ts";
 import { findSigner } from "#api/signing/signer.ts";
-import { createSourceGuard, tooManyRequests } from "#api/source-guard.ts";
+import { createSourceGuard, createUnsignedLimit, tooManyRequests, type UnsignedLimit } from "#api/source-guard.ts";
 import type { Context } from "#context.ts";
-import { createRateLimiter, createSourceBudget, type RateLimit } from "#front/rate-limit.ts";
-import { type Clock, unixSeconds } from "#lib/clock.ts";
+import { createRateLimiter, createSourceBudget, type RateLimit, type RateLimiter } from "#front/rate-limit.ts";
 import { type ApiKey, createKeyStore } from "#resellers/key-store.ts";
 import { findCommittedAnswer } from "#use-case/stored-answers.ts";
-import type { Answer } from "#use-case/use-case.ts";
+import type { Answer, SignedTimes, TimesJudgement } from "#use-case/use-case.ts";
 
 const rateWindowMs = 60_000;
 /** Failures still allowed from a crowded address for a key that was good there recently. */
@@ -26,6 +26,7 @@ export interface Authenticated {
   rateLimit: RateLimit;
   /** Counts further requests of the reseller. @throws ApiError `rate_limit_exceeded`, and counts nothing, if they exceed the limit */
   takeRequests(count: number): void;
+  judgeTimes: Authenticator["judgeTimes"];
   /** Identifies the request's content, so that a resend is recognised. */
   digest(): Buffer;
   /** The stored answer, when this request is an identical resend of a committed write. */
@@ -35,8 +36,12 @@ export interface Authenticated {
 export interface Authenticator {
   /** @throws Refusal; DatabaseUnavailable */
   authenticate(request: WireRequest): Promise<Authenticated>;
+  /** Counts a request that needs no signature. @throws Refusal when its source has sent too many */
+  takeUnsigned(request: WireRequest, limit: UnsignedLimit): RateLimit;
   /** The limit that an answer reports when the request is not authenticated. */
   sourceLimit(sourceAddress: string): RateLimit;
+  /** What the check of the timestamp says about these times now. */
+  judgeTimes(signed: SignedTimes | undefined): TimesJudgement;
 }
 
 export interface AuthenticatorOptions {
@@ -53,13 +58,10 @@ export function createAuthenticator(context: Context, options: AuthenticatorOpti
   const { clock, sealer } = context;
   const { replayGuard } = options;
   const keys = createKeyStore(context);
-  const limiter = createRateLimiter({ clock, windowMs: rateWindowMs });
-  const sources = createSourceBudget({
-    clock,
-    windowMs: rateWindowMs,
-    failuresMax: options.sourceFailuresMax,
-    knownGoodFailuresMax,
-  });
+  const createLimiter = () => createRateLimiter({ clock, windowMs: rateWindowMs });
+  const limiter = createLimiter();
+  const { sourceFailuresMax: failuresMax } = options;
+  const sources = createSourceBudget({ clock, windowMs: rateWindowMs, failuresMax, knownGoodFailuresMax });
   const guard = createSourceGuard(sources);
 
   /** The answer of the committed write that came with this nonce. @throws Refusal when it was another request */
@@ -71,21 +73,13 @@ export function createAuthenticator(context: Context, options: AuthenticatorOpti
     return replayed;
   }
 
-  function takeFromReseller(key: ApiKey): Pick<Authenticated, "rateLimit" | "takeRequests"> {
-    const take = (count: number) => limiter.take(String(key.caller.resellerId), key.rateLimit, count);
-    const rateLimit = take(1);
-    if (!rateLimit.allowed) throw tooManyRequests(rateLimit);
-    return {
-      rateLimit,
-      takeRequests(count) {
-        this.rateLimit = take(count);
-        if (!this.rateLimit.allowed) throw tooManyRequests(this.rateLimit).error;
-      },
-    };
-  }
+  const judgeTimes = (signed: SignedTimes | undefined) => judgeSignedTimes(clock, options, signed);
 
   return {
     sourceLimit: (sourceAddress) => sources.check(sourceAddress),
+    judgeTimes,
+
+    takeUnsigned: createUnsignedLimit(createLimiter()),
 
     async authenticate(request) {
       const credentials = readCredentials(request);
@@ -94,7 +88,7 @@ export function createAuthenticator(context: Context, options: AuthenticatorOpti
         throw guard.refuse(request, "auth_authorization_header_invalid_format");
       }
       const { keyId, nonce, timestamp } = credentials;
-      const problem = timestampProblem(credentials, clock, options);
+      const { problem } = judgeTimes(credentials);
       if (problem !== undefined) throw guard.refuse(request, "authorization_timestamp_invalid", keyId, problem);
       const key = await findSigner(keys, guard, request, credentials);
       if (!isAllowedAddress(request.sourceAddress, key.allowedAddresses)) {
@@ -109,41 +103,29 @@ export function createAuthenticator(context: Context, options: AuthenticatorOpti
         const replayed = await guard.inTurn("guess", request, keyId, () =>
           findReplayed(request, credentials, digest()),
         );
-        return { key, credentials, digest, replayed, ...takeFromReseller(key) };
+        return { key, credentials, digest, judgeTimes, replayed, ...takeFromReseller(limiter, key) };
       }
       // Nothing is awaited from here on, so a concurrent twin cannot pass the same checks in between.
-      const counted = takeFromReseller(key);
+      const counted = takeFromReseller(limiter, key);
       if (!replayGuard.reserve(keyId, nonce, timestamp))
         throw guard.refuse(request, "authorization_nonce_reused", keyId);
-      return { key, credentials, digest, replayed: undefined, ...counted };
+      return { key, credentials, digest, judgeTimes, replayed: undefined, ...counted };
     },
   };
 }
 
-/** Why a timestamp is refused; undefined when it is accepted. */
-function timestampProblem(
-  { timestamp, expires }: Credentials,
-  clock: Clock,
-  { windowSeconds, replayGuard }: AuthenticatorOptions,
-): string | undefined {
-  const now = unixSeconds(clock);
-  const serverTime = () => `The server's time is ${clock.now().toISOString()} (${now})`;
-  if (Math.abs(timestamp - now) > windowSeconds) {
-    const skew = timestamp - now;
-    return `${serverTime()}, the request's timestamp is ${Math.abs(skew)} s ${skew < 0 ? "behind" : "ahead"}; at most ${windowSeconds} s are accepted. Set the clock and sign again.`;
-  }
-  if (expires !== undefined && expires < now) {
-    return `${serverTime()}, the signature expired at ${expires}. Sign again.`;
-  }
-  if (timestamp <= replayGuard.horizonSeconds()) {
-    return `${serverTime()}. After a restart, requests signed at or before ${replayGuard.horizonSeconds()} are not accepted any more; sign again ${whenToSign(replayGuard.horizonSeconds() - now)}.`;
-  }
-  return undefined;
-}
-
-/** @param seconds from now to the last second that may have been lost; negative when that second has passed */
-function whenToSign(seconds: number): string {
-  return seconds < 0 ? "with the current time" : `in ${seconds + 1} s`;
+/** Counts a request of the key's reseller. @throws Refusal when it exceeds the limit */
+function takeFromReseller(limiter: RateLimiter, key: ApiKey): Pick<Authenticated, "rateLimit" | "takeRequests"> {
+  const take = (count: number) => limiter.take(String(key.caller.resellerId), key.rateLimit, count);
+  const rateLimit = take(1);
+  if (!rateLimit.allowed) throw tooManyRequests(rateLimit);
+  return {
+    rateLimit,
+    takeRequests(count) {
+      this.rateLimit = take(count);
+      if (!this.rateLimit.allowed) throw tooManyRequests(this.rateLimit).error;
+    },
+  };
 }
 
 function isAllowedAddress(address: string, allowed: readonly string[]): boolean {

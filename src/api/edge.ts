@@ -3,25 +3,28 @@
  * rate-limit headers. A nonce ends in one of two ways: released when nothing was done (429, 5xx), used for good
  * otherwise.
  */
-import { answerError } from "#api/answer-error.ts";
+import type { Readable } from "node:stream";
+import { answerError, logBrokenStream } from "#api/answer-error.ts";
 import { type Authenticated, type AuthenticatorOptions, createAuthenticator } from "#api/authenticate.ts";
+import { createExportTurns } from "#api/exports.ts";
 import { createIdempotencyGate } from "#api/idempotency.ts";
+import { findOpenRoute, type OpenRoute } from "#api/open-routes.ts";
 import { JournalUnavailable } from "#api/replay/replay.ts";
 import { type EdgeRequest, runRoute } from "#api/run-route.ts";
 import type { Credentials } from "#api/signing/credentials.ts";
 import { Refusal } from "#api/source-guard.ts";
 import type { Context } from "#context.ts";
-import type { ApiError } from "#errors.ts";
+import { ApiError } from "#errors.ts";
 import { type RateLimit, rateLimitHeaders } from "#front/rate-limit.ts";
 import { unixSeconds } from "#lib/clock.ts";
 import { findCommittedAnswer } from "#use-case/stored-answers.ts";
 import type { Answer } from "#use-case/use-case.ts";
 
-/** The complete response: `body` as text, absent on 202 and 204. */
+/** The complete response: `body` is absent on 202 and 204, and may come in parts. */
 export interface EdgeAnswer {
   status: number;
   headers: Record<string, string>;
-  body: string | undefined;
+  body: Buffer | string | Readable | undefined;
 }
 
 export interface Edge {
@@ -41,34 +44,51 @@ export interface EdgeOptions extends AuthenticatorOptions {
  */
 export function createEdge(context: Context, options: EdgeOptions): Edge {
   const authenticator = createAuthenticator(context, options);
-  const gate = createIdempotencyGate(context, options.idempotencyWaitMs);
+  const shared = {
+    gate: createIdempotencyGate(context, options.idempotencyWaitMs),
+    exports: createExportTurns(),
+  };
 
   async function answerAuthenticated(request: EdgeRequest, authenticated: Authenticated): Promise<Answer> {
     if (authenticated.replayed) return authenticated.replayed;
     const { keyId, nonce } = authenticated.credentials;
-    const answer = await runRoute(context, gate, request, authenticated);
+    const answer = await runRoute(context, shared, request, authenticated);
     if (answer.status === 429 || answer.status >= 500) {
       options.replayGuard.release(keyId, nonce);
       return answer;
     }
     try {
       await rememberNonce(context, options, authenticated.credentials);
+      answer.stream?.once("error", (error) => logBrokenStream(context.log, request.requestId, error));
       return answer;
     } catch (error) {
+      answer.stream?.destroy();
       if (!(error instanceof JournalUnavailable)) throw error;
       return answerWithoutJournal(context, options, authenticated, error);
+    }
+  }
+
+  /** @throws Refusal */
+  function answerOpen(route: OpenRoute, request: EdgeRequest): EdgeAnswer {
+    const rateLimit = authenticator.takeUnsigned(request, route);
+    try {
+      return complete(route.answer(request, authenticator), request.requestId, rateLimit);
+    } catch (error) {
+      throw error instanceof ApiError ? new Refusal(error, rateLimit) : error;
     }
   }
 
   return {
     async answer(request) {
       const { requestId, sourceAddress } = request;
+      const open = findOpenRoute(request);
       try {
+        if (open) return answerOpen(open, request);
         const authenticated = await authenticator.authenticate(request);
         return complete(await answerAuthenticated(request, authenticated), requestId, authenticated.rateLimit);
       } catch (thrown) {
         const refused = thrown instanceof Refusal ? thrown : undefined;
-        const answer = answerError(context.log, requestId, refused?.error ?? thrown, []);
+        const answer = answerError(context.log, requestId, refused?.error ?? thrown, open?.errors ?? []);
         return complete(answer, requestId, refused?.rateLimit ?? authenticator.sourceLimit(sourceAddress));
       }
     },
@@ -113,7 +133,8 @@ async function answerWithoutJournal(
 }
 
 function complete(answer: Answer, requestId: string, rateLimit: RateLimit): EdgeAnswer {
-  const body = answer.body === undefined ? undefined : JSON.stringify(answer.body);
+  const { body: given } = answer;
+  const body = given === undefined || given instanceof Buffer ? given : JSON.stringify(given);
   return {
     status: answer.status,
     headers: {
@@ -123,6 +144,6 @@ function complete(answer: Answer, requestId: string, rateLimit: RateLimit): Edge
       ...(body !== undefined && { "content-type": "application/json; charset=utf-8" }),
       ...answer.headers,
     },
-    body,
+    body: body ?? answer.stream,
   };
 }

@@ -1,4 +1,5 @@
 import { type Route, type RouteMatch, routeFinder } from "#api/route.ts";
+import { checkSignature } from "#api/signing/check-signature.ts";
 import { v2Door } from "#api/v2/door.ts";
 import { v2Routes } from "#api/v2/routes.ts";
 import { readContacts } from "#domains/contacts/read.ts";
@@ -72,6 +73,8 @@ export const routes: readonly Route[] = [
   { method: "PUT", path: "/hostingaccounts/:identifier/hosts/:host_name", useCase: addHostNameToAccount },
   { method: "DELETE", path: "/hostingaccounts/:identifier/hosts/:host_name", useCase: removeHostNameFromAccount },
   { method: "GET", path: "/servicepacks", useCase: listServicePacks },
+  // Without a signature it is in open-routes.ts.
+  { method: "POST", path: "/signature-check", useCase: checkSignature },
 ];
 
 const v1Door: Door = {

@@ -4,13 +4,16 @@
  */
 import { answerError } from "#api/answer-error.ts";
 import type { Authenticated } from "#api/authenticate.ts";
+import type { ExportTurns } from "#api/exports.ts";
 import { type IdempotencyGate, parseIdempotencyKey } from "#api/idempotency.ts";
+import { openMethods } from "#api/open-routes.ts";
 import type { Route } from "#api/route.ts";
 import { matchRoute, type Place } from "#api/routes.ts";
 import type { WireRequest } from "#api/signing/credentials.ts";
 import { readTarget } from "#api/target.ts";
 import type { Context } from "#context.ts";
 import { ApiError } from "#errors.ts";
+import { wantsCsv } from "#use-case/csv.ts";
 import { requireScope } from "#use-case/scope.ts";
 import {
   AlreadyCommitted,
@@ -45,29 +48,33 @@ interface Call {
 /** Never throws: every failure is an answer. */
 export async function runRoute(
   context: Context,
-  gate: IdempotencyGate,
+  { gate, exports }: { gate: IdempotencyGate; exports: ExportTurns },
   request: EdgeRequest,
   authenticated: Authenticated,
 ): Promise<Answer> {
   const { segments, query } = readTarget(request.target);
   const matched = matchRoute(request.method, segments);
   try {
-    if (!matched) throw new ApiError("resource_not_found");
-    const { route, allowed } = matched;
+    const allowed = matched?.allowed ?? openMethods(request.target);
+    if (!matched && allowed.length === 0) throw new ApiError("resource_not_found");
+    const route = matched?.route;
     if (!route) throw new ApiError("method_not_allowed", { headers: { allow: allowed.join(", ") } });
     requireScope(authenticated.key.caller, route.useCase.scope);
-    const call = openCall(context, route, { ...matched, query }, request, authenticated);
-    return route.method === "GET" ? (await runOnce(context, call)).answer : await runWrite(context, gate, call);
+    const call = openCall(context, route, { ...matched, query, exports }, request, authenticated);
+    return isRead(route) ? (await runOnce(context, call)).answer : await runWrite(context, gate, call);
   } catch (error) {
-    return answerError(context.log, request.requestId, error, matched?.route?.useCase.errors ?? []);
+    // The use case's own errors are answers already: this is about the request's headers.
+    return answerError(context.log, request.requestId, error, ["bad_request"]);
   }
 }
+
+const isRead = ({ method, useCase }: Route) => method === "GET" || useCase.changesNothing;
 
 /** @throws ApiError when a header is not valid */
 function openCall(
   context: Context,
   route: Route,
-  { path, prefix, door, params, query }: Place & { query: URLSearchParams },
+  { path, prefix, door, params, query, exports }: Place & { query: URLSearchParams; exports: ExportTurns },
   request: EdgeRequest,
   authenticated: Authenticated,
 ): Call {
@@ -75,7 +82,7 @@ function openCall(
   const { keyId, nonce, timestamp } = credentials;
   const takeRequests = (count: number) => authenticated.takeRequests(count);
   const { headers, body, signal } = request;
-  const idempotencyKey = route.method !== "GET" ? parseIdempotencyKey(headers["idempotency-key"]) : undefined;
+  const idempotencyKey = isRead(route) ? undefined : parseIdempotencyKey(headers["idempotency-key"]);
   const waitSeconds = parseWait(headers.prefer);
   return {
     route,
@@ -90,6 +97,9 @@ function openCall(
       signal,
       waitSeconds,
       takeRequests,
+      judgeTimes: authenticated.judgeTimes,
+      wantsCsv: wantsCsv(headers.accept),
+      beginExport: () => exports.begin(authenticated),
     },
     write: () => ({ keyId, nonce, timestamp, digest: digest() }),
     idempotent:

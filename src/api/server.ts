@@ -1,6 +1,8 @@
 /** The API's server: which requests reach the edge, and how all others are answered. */
 import type { IncomingMessage } from "node:http";
+import { createDocsSite } from "#api/docs-site.ts";
 import { createEdge, type EdgeOptions } from "#api/edge.ts";
+import { bodyBytesMax, describedRequestBytesMax, headerBytesMax, targetBytesMax } from "#api/request-limits.ts";
 import { parseTarget } from "#api/signing/signature.ts";
 import type { Context } from "#context.ts";
 import { ApiError, unavailable } from "#errors.ts";
@@ -16,10 +18,6 @@ import { unixSeconds } from "#lib/clock.ts";
 import { hasOneHost } from "#lib/net/host-lines.ts";
 import { readBody } from "#lib/net/read-body.ts";
 
-const bodyBytesMax = 64 * 1024;
-const headerBytesMax = 16 * 1024;
-/** A signature is tried on up to 16 spellings of the target; RFC 9112 section 3 recommends 8,000 octets. */
-const targetBytesMax = 8_192;
 const requestTimeoutMsDefault = 15_000;
 const keepAliveTimeoutMs = 65_000;
 const requestIdDigits = 24;
@@ -34,6 +32,7 @@ export interface ServerOptions extends EdgeOptions, FrontOptions {
 /** @param options at most 10,000 connections by default @throws when the address cannot be listened on */
 export function startServer(context: Context, options: ServerOptions): Promise<HttpServer> {
   const edge = createEdge(context, options);
+  const docs = createDocsSite();
   // Node draws the randomness of many UUIDs at once: 0.9 µs each, against 3.2 µs for random bytes of their own.
   const requestId = () => context.random.uuid().replaceAll("-", "").slice(0, requestIdDigits);
   const refuse = (error: ApiError, sourceAddress: string) => edge.refuse(error, requestId(), sourceAddress);
@@ -42,6 +41,7 @@ export function startServer(context: Context, options: ServerOptions): Promise<H
     const { message, sourceAddress, signal } = request;
     const operational = isOperational(message) && answerOperator(context, options, message);
     if (operational) return operational;
+    if (docs.isFor(message)) return docs.answer(message);
     const { method = "", url = "", headers } = message;
     const body = await takeBody(message);
     const mistake = body instanceof ApiError ? body : findMistake(message);
@@ -79,12 +79,18 @@ const refusals: Record<FrontRefusal, ApiError> = {
 
 const noBody = Buffer.alloc(0);
 
+/** The body of these is a description of a request with a body of its own. */
+const describesRequest = /^(?:\/v[12])?\/signature-check(?:$|\?)/i;
+const descriptionTooLarge = () =>
+  new ApiError("request_too_large", { text: `The body is larger than ${describedRequestBytesMax / 1024} KiB.` });
+
 /** Clients send bodies with any content type, and with any method; the signature covers the raw bytes. */
 async function takeBody(message: IncomingMessage): Promise<Buffer | ApiError> {
   const { "content-length": length = "0", "transfer-encoding": encoding } = message.headers;
   if (length === "0" && encoding === undefined) return noBody;
-  return readBody(message, bodyBytesMax).then(
-    (body) => body ?? new ApiError("request_too_large"),
+  const isDescription = describesRequest.test(message.url ?? "");
+  return readBody(message, isDescription ? describedRequestBytesMax : bodyBytesMax).then(
+    (body) => body ?? (isDescription ? descriptionTooLarge() : new ApiError("request_too_large")),
     () => new ApiError("bad_request", { text: "The body could not be read." }),
   );
 }

@@ -1,8 +1,9 @@
 /** What a refused request costs its source, and what the check of a request waits for. */
 import type { WireRequest } from "#api/signing/credentials.ts";
 import { ApiError, type ErrorCode } from "#errors.ts";
-import type { RateLimit, SourceBudget } from "#front/rate-limit.ts";
+import type { RateLimit, RateLimiter, SourceBudget } from "#front/rate-limit.ts";
 import { TooManyWaiting } from "#front/source-turns.ts";
+import { sourceOf } from "#lib/net/source-address.ts";
 
 /** A refused request, with the limit that its headers report. */
 export class Refusal extends Error {
@@ -57,5 +58,23 @@ export function createSourceGuard(sources: SourceBudget): SourceGuard {
         throw tooManyRequests(sources.check(request.sourceAddress, keyId));
       }
     },
+  };
+}
+
+/** A path that needs no signature, and how often a source may ask there in a window of the limiter. */
+export interface UnsignedLimit {
+  path: string;
+  requestsMax: number;
+}
+
+/**
+ * Makes a function that counts a request without a signature, which uses no budget of failures and needs none. It throws a Refusal
+ * when the source has sent too many.
+ */
+export function createUnsignedLimit(limiter: RateLimiter) {
+  return ({ sourceAddress }: WireRequest, { path, requestsMax }: UnsignedLimit): RateLimit => {
+    const rateLimit = limiter.take(`${path} ${sourceOf(sourceAddress)}`, requestsMax);
+    if (!rateLimit.allowed) throw tooManyRequests(rateLimit);
+    return rateLimit;
   };
 }

@@ -57,7 +57,7 @@ export async function migrate(url: string, options: MigrateOptions = {}): Promis
     await client.query("SELECT pg_advisory_lock($1)", [migrationLock]);
     await refuseForeign(client);
     await client.query(createTable);
-    const history = await client.query<Applied>("SELECT number, name, sha256 FROM migrations ORDER BY number");
+    const history = await client.query<Applied>(selectHistory);
     const pending = pendingMigrations(migrations, history.rows);
     if (history.rows.length === 0) await client.query(await readFile(jobQueueFile, "utf8"));
     for (const migration of pending) await apply(client, migration);
@@ -66,6 +66,27 @@ export async function migrate(url: string, options: MigrateOptions = {}): Promis
     throw translateError(error);
   } finally {
     // Releases the lock as well.
+    await client.end();
+  }
+}
+
+/**
+ * The names of the files that `migrate` would apply; nothing is changed.
+ * @throws as `migrate` does
+ */
+export async function listPendingMigrations(url: string): Promise<string[]> {
+  const migrations = await readMigrations(defaultMigrationsDir);
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: connectionTimeoutMs });
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    await refuseForeign(client);
+    const { rows } = await client.query<{ exists: boolean }>("SELECT to_regclass('migrations') IS NOT NULL AS exists");
+    const history = rows[0]?.exists ? (await client.query<Applied>(selectHistory)).rows : [];
+    return pendingMigrations(migrations, history).map(({ name }) => name);
+  } catch (error) {
+    throw translateError(error);
+  } finally {
     await client.end();
   }
 }
@@ -79,6 +100,8 @@ async function refuseForeign(client: Client): Promise<void> {
   if (!rows[0]?.is_foreign) return;
   throw new MigrationError("The database contains tables of another program: give Deedhouse its own empty database.");
 }
+
+const selectHistory = "SELECT number, name, sha256 FROM migrations ORDER BY number";
 
 const createTable = `CREATE TABLE IF NOT EXISTS migrations (
   number int PRIMARY KEY,

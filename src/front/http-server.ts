@@ -12,7 +12,9 @@ import {
 } from "node:http";
 import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
+import { Readable } from "node:stream";
 import { createOpenRequests } from "#front/open-requests.ts";
+import { createPartsWriter, type PartsWriter } from "#front/parts-writer.ts";
 import { clientAddress, type ProxySettings, readProxyHeaders } from "#lib/net/behind-proxies.ts";
 import { acceptBacklogMax, type SourceShares, sourceSharesDefault } from "#lib/net/connection-limits.ts";
 import { guardServer } from "#lib/net/guarded-server.ts";
@@ -58,7 +60,8 @@ export interface HttpRequest {
 export interface HttpAnswer {
   status: number;
   headers?: Readonly<Record<string, string>>;
-  body?: Buffer | string | undefined;
+  /** Or its parts, which `PartsWriter` writes. */
+  body?: Buffer | string | Readable | undefined;
   /** Closes the connection after this answer. */
   isLast?: boolean;
 }
@@ -82,7 +85,7 @@ export interface HttpServer {
   port: number;
   /** Serves another certificate to new connections. */
   useCertificate(tls: TlsPair): void;
-  /** Stops accepting, waits for the requests in progress or cuts them, and closes. */
+  /** Stops accepting, waits for the requests in progress or cuts them, and closes. Answers in parts are cut. */
   close(): Promise<void>;
 }
 
@@ -93,6 +96,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const answering = new WeakMap<Socket, { message: IncomingMessage; gone: AbortController }>();
   const server = createNodeServer(options);
   const openRequests = createOpenRequests(options.sourceRequestsMax ?? sourceRequestsMaxDefault);
+  const partsWriter = createPartsWriter();
   let isClosing = false;
 
   const refuseSocket = (reason: FrontRefusal, socket: Socket) => {
@@ -123,7 +127,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     const { socket } = message;
     const sourceAddress = clientAddress(proxies, message);
     if (limits.isRefused(socket) || !mayWork(message, sourceAddress, response)) {
-      return write(response, { ...refuse("busy", sourceAddress), isLast: true });
+      return write(response, { ...refuse("busy", sourceAddress), isLast: true }, partsWriter);
     }
     const gone = new AbortController();
     answering.set(socket, { message, gone });
@@ -134,7 +138,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       if (!response.writableFinished) gone.abort();
     });
     const answer = await options.answer({ message, sourceAddress, signal: () => gone.signal });
-    write(response, isClosing ? { ...answer, isLast: true } : answer);
+    write(response, isClosing ? { ...answer, isLast: true } : answer, partsWriter);
   }
 
   server.on("request", (message, response) => void serve(message, response));
@@ -148,6 +152,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     close() {
       isClosing = true;
       cutWaiting?.();
+      partsWriter.cutAll();
       const { promise, resolve } = Promise.withResolvers<void>();
       server.close(() => resolve());
       if (options.cutsAtClose) server.closeAllConnections();
@@ -195,8 +200,11 @@ function answerOddRequests(server: Server, refuseSocket: (socket: Socket) => voi
   });
 }
 
-function write(response: ServerResponse, answer: HttpAnswer): void {
-  response.writeHead(answer.status, phraseOf(answer.status), headersOf(answer)).end(answer.body);
+function write(response: ServerResponse, answer: HttpAnswer, partsWriter: PartsWriter): void {
+  const { status, body } = answer;
+  response.writeHead(status, phraseOf(status), headersOf(answer));
+  if (body instanceof Readable) partsWriter.write(response, body);
+  else response.end(body);
 }
 
 /** Writes a whole response to a socket that has no request, and closes it. */
@@ -212,8 +220,9 @@ const phraseOf = (status: number) => reasonPhrases[status] ?? STATUS_CODES[statu
 function headersOf({ status, headers, body = "", isLast }: HttpAnswer): Record<string, string> {
   return {
     ...headers,
-    // RFC 9110 section 8.6: a 204 has no content-length.
-    ...(status !== 204 && { "content-length": String(Buffer.byteLength(body)) }),
+    // RFC 9110 section 8.6: a 204 has no content-length, and a 304 not that of its own body.
+    ...(![204, 304].includes(status) &&
+      !(body instanceof Readable) && { "content-length": String(Buffer.byteLength(body)) }),
     ...(isLast && { connection: "close" }),
   };
 }

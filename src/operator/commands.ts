@@ -34,7 +34,9 @@ export const operatorCommands: readonly CommandPart[] = [
   { groups: ["ote"], load: async () => (await import("#operator/ote/ote.ts")).addOteCommand },
   { groups: ["renewals"], load: async () => (await import("#operator/renewals.ts")).addRenewalCommands },
   { groups: ["messages"], load: async () => (await import("#operator/messages.ts")).addMessageCommands },
+  { groups: ["doctor"], load: async () => (await import("#operator/doctor/doctor.ts")).addDoctorCommand },
   { groups: ["alarms"], load: async () => (await import("#operator/alarms.ts")).addAlarmCommands },
+  { groups: ["openapi"], load: async () => (await import("#operator/openapi.ts")).addOpenApiCommand },
   { groups: ["migrate"], load: async () => (await import("#operator/migrate.ts")).addMigrateCommand },
 ];
 

@@ -39,7 +39,13 @@ export interface NewestFirst<C extends Columns> {
 
 /** Declares the statements of a list; call it at module level. */
 export function newestFirst<const C extends Columns>(list: NewestFirst<C>): PageStatements<PageRow<C & PlaceColumn>> {
-  const build = (kind: string, direction: "ASC" | "DESC", skipped: string, place: string): Statement<never> => {
+  const build = (
+    kind: string,
+    direction: "ASC" | "DESC",
+    skipped: string,
+    place: string,
+    total = list.total,
+  ): Statement<never> => {
     const order = (time: string, key: string) => `ORDER BY ${time} ${direction}, ${key} ${direction}`;
     const comparison = direction === "DESC" ? "<" : ">";
     const bySkip = kind === "skip";
@@ -51,7 +57,7 @@ export function newestFirst<const C extends Columns>(list: NewestFirst<C>): Page
     const columns = Object.keys(list.columns);
     return statement(
       `${list.name}-page-${kind}`,
-      `WITH ${list.before ?? ""} counted AS MATERIALIZED (SELECT (${list.total})::int8 AS total),
+      `WITH ${list.before ?? ""} counted AS MATERIALIZED (SELECT (${total})::int8 AS total),
        chosen AS MATERIALIZED (
          SELECT at, code, row_number() OVER (${order("at", "code")}) AS number FROM (${list.keys(page)}) AS key
          ${order("at", "code")} ${bySkip ? "OFFSET $at::int8" : ""} LIMIT $limit::int8)
@@ -69,6 +75,7 @@ export function newestFirst<const C extends Columns>(list: NewestFirst<C>): Page
     bySkip: build("skip", "DESC", "$at::int8", "chosen.number - 1"),
     next: build("next", "DESC", `${position} + 1`, `${position} + chosen.number`),
     prev: build("prev", "ASC", position, `${position} - chosen.number`),
+    rest: build("rest", "DESC", "0::int8", `${position} + chosen.number`, "0"),
   } as unknown as PageStatements<PageRow<C & PlaceColumn>>;
 }
 

@@ -9,6 +9,8 @@
 import type { Context } from "#context.ts";
 import { type Columns, orNull, type RowOf, type SqlValues, type Statement, statement } from "#db/statement.ts";
 import { ApiError } from "#errors.ts";
+import type { CsvTable } from "#use-case/csv.ts";
+import { answerCsv } from "#use-case/export.ts";
 import type { Answer, UseCaseRequest } from "#use-case/use-case.ts";
 
 const takeDefault = 25;
@@ -19,11 +21,13 @@ const cursorMacBytes = 16;
 
 type Page = { kind: "skip"; skip: number; take: number } | { kind: "next" | "prev"; name: string; take: number };
 
-/** The three statements of a paged list. */
+/** The statements of a paged list. */
 export interface PageStatements<Row> {
   bySkip: Statement<Row>;
   next: Statement<Row>;
   prev: Statement<Row>;
+  /** As `next`, for the rest of a list that is read as a whole: its total may be wrong. */
+  rest: Statement<Row>;
 }
 
 /** A list whose pages can be answered. */
@@ -79,10 +83,18 @@ export function pagedList<const C extends Columns>(
     `SELECT before + (SELECT count(*) ${source} AND reseller_id = $reseller_id AND ${nameColumn} >= chunks.first_name
                         AND ${nameColumn} ${comparison} $at COLLATE "C") AS position
      FROM chunks WHERE first_name <= $at COLLATE "C" ORDER BY first_name DESC LIMIT 1`;
+  const next = build(
+    "next",
+    positionOf("<="),
+    `${select} AND ${nameColumn} > $at COLLATE "C" ORDER BY ${nameColumn} LIMIT $limit`,
+    "ASC",
+  );
   return {
     list,
     nameColumn,
     filter,
+    next,
+    rest: next,
     bySkip: build(
       "skip",
       "SELECT first_name, before, $at::int8 AS position FROM chunks WHERE before <= $at::int8 ORDER BY before DESC LIMIT 1",
@@ -91,12 +103,6 @@ export function pagedList<const C extends Columns>(
          SELECT ${nameColumn} ${source} AND reseller_id = $reseller_id AND ${nameColumn} >= (SELECT first_name FROM start)
          ORDER BY ${nameColumn} OFFSET (SELECT $at::int8 - before FROM start) LIMIT 1)
        ORDER BY ${nameColumn} LIMIT $limit`,
-      "ASC",
-    ),
-    next: build(
-      "next",
-      positionOf("<="),
-      `${select} AND ${nameColumn} > $at COLLATE "C" ORDER BY ${nameColumn} LIMIT $limit`,
       "ASC",
     ),
     prev: build(
@@ -135,10 +141,17 @@ export function countedPages<const C extends Columns>(
        ORDER BY page.${nameColumn} ${order}`,
       pageColumnsOf(columns),
     ) as unknown as Statement<PageRow<C>>;
+  const rest = statement(
+    `${name}-page-rest`,
+    `SELECT ${names.join(", ")}, 0::int8 AS total_, 0::int8 AS skipped_ ${own} AND ${nameColumn} > $at COLLATE "C"
+     ORDER BY ${nameColumn} LIMIT $limit`,
+    pageColumnsOf(columns),
+  ) as unknown as Statement<PageRow<C>>;
   const positionOf = (comparison: string) => `count(*) FILTER (WHERE ${nameColumn} ${comparison} $at COLLATE "C")`;
   return {
     bySkip: build("skip", "$at::int8", `ORDER BY ${nameColumn} OFFSET $at::int8`, "ASC"),
     next: build("next", positionOf("<="), `AND ${nameColumn} > $at COLLATE "C" ORDER BY ${nameColumn}`, "ASC"),
+    rest,
     prev: build("prev", positionOf("<"), `AND ${nameColumn} < $at COLLATE "C" ORDER BY ${nameColumn} DESC`, "DESC"),
   };
 }
@@ -146,7 +159,8 @@ export function countedPages<const C extends Columns>(
 /**
  * Answers a list request: 200, an array, and the paging headers.
  * @param present turns a row into its public form
- * @throws ApiError `invalid_paging_request`
+ * @param csv for a list that is also offered as CSV: the whole list for a client that takes CSV only
+ * @throws ApiError `invalid_paging_request`; also `rate_limit_exceeded` with `csv`
  */
 export async function answerPage<Row extends { total_: number; skipped_: number }>(
   context: Context,
@@ -154,7 +168,9 @@ export async function answerPage<Row extends { total_: number; skipped_: number 
   list: PagedList<Row>,
   path: string,
   present: (row: Row) => unknown,
+  csv?: CsvTable<NoInfer<Row>>,
 ): Promise<Answer> {
+  if (csv && request.wantsCsv) return answerCsv(context, request, list, csv);
   const scope = list.values ? `${list.list}?${list.filter}` : list.list;
   const page = parsePage(context, request, scope, list.skipRowsMax);
   const found = await context.database.point(page.kind === "skip" ? list.bySkip : list[page.kind], {

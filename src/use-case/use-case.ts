@@ -1,6 +1,8 @@
+import type { Readable } from "node:stream";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import type { ErrorCode } from "#errors.ts";
+import type { Docs } from "#use-case/docs.ts";
 import type { CommittedRow } from "#use-case/stored-answers.ts";
 
 /** The permissions of an API key. */
@@ -38,6 +40,8 @@ export interface Answer {
   status: number;
   headers?: Record<string, string>;
   body?: unknown;
+  /** Instead of `body`: a text in parts, with its content type in the headers. If it fails, the connection is cut. */
+  stream?: Readable;
 }
 
 /**
@@ -51,6 +55,22 @@ export interface Door {
   hostingAccountPath(identifier: string): string;
   /** Where to follow the creation of a hosting account. */
   hostingCreationPath(account: { id: number; identifier: string }): string;
+}
+
+/** When a request was signed, and the last second in which it is valid, if it says so. In unix seconds. */
+export interface SignedTimes {
+  timestamp: number;
+  expires: number | undefined;
+}
+
+export interface TimesJudgement {
+  serverTime: Date;
+  /** How far a timestamp may be from it. */
+  windowSeconds: number;
+  /** How far the timestamp is ahead. */
+  skewSeconds: number | undefined;
+  /** Why the edge refuses these times; undefined when it accepts them. */
+  problem: string | undefined;
 }
 
 /** A request that has passed every check of the edge. */
@@ -71,6 +91,15 @@ export interface UseCaseRequest {
   takeRequests(count: number): void;
   /** Fires when the client has disconnected. Created on demand. */
   signal(): AbortSignal;
+  /** What the edge thinks of the times of another request's signature. */
+  judgeTimes(signed: SignedTimes | undefined): TimesJudgement;
+  /** The client takes CSV and no JSON. */
+  wantsCsv: boolean;
+  /**
+   * Begins one of the reseller's few exports, which counts as several requests; the caller ends it.
+   * @throws ApiError `rate_limit_exceeded`
+   */
+  beginExport(): () => void;
   /**
    * Stores the answer with the write that it reports, in the write's own transaction. An identical resend of a
    * committed request gets it again, whatever the client saw of the first.
@@ -90,5 +119,9 @@ export interface UseCase {
   errors: readonly ErrorCode[];
   /** Several: any of them opens the use case, which then requires the one that fits (`requireScope`). */
   scope: Scope | readonly Scope[];
+  /** What openapi.json says of it. */
+  docs: Docs;
+  /** A read with a method other than GET: its answers are not stored for repeats. */
+  changesNothing?: true;
   handle(context: Context, request: UseCaseRequest): Promise<Answer>;
 }

@@ -265,6 +265,13 @@ const scenarios: Scenarios = {
   ...hostingScenarios({ rival, plain, incomplete, packs }),
   ...paid.scenarios,
   "GET /servicepacks": {},
+  "POST /signature-check": {
+    bad_request: [
+      { target: "/signature-check", says: /empty/ },
+      { target: "/signature-check", body: {}, fields: ["method", "target", "headers"] },
+      { target: "/signature-check", body: { method: "GET", target: "domains", headers: {} }, fields: ["target"] },
+    ],
+  },
 };
 
 const setRegistry = (assignment: string) =>

@@ -117,6 +117,16 @@ test("a 401, a 403 for the scope and a 429 are not stored", async () => {
   assertError(await register(name, { as: limited }), "rate_limit_exceeded");
 });
 
+test("a key that is not valid gets bad_request from every write, also from one without a body", async () => {
+  for (const [method, target] of [
+    ["DELETE", "/hostingaccounts/nobodys.example"],
+    ["POST", "/domains/nobodys.example/auth-code"],
+  ] as const) {
+    const reply = await gateway.send(reseller, method, target, { headers: { "idempotency-key": "" } });
+    assert.equal(assertError(reply, "bad_request").validation_errors?.[0]?.field, "idempotency-key");
+  }
+});
+
 test("a key has 1 to 255 characters", async () => {
   const longest = await register("longest.example", { key: "k".repeat(255) });
   assert.equal(longest.status, 202, longest.text);

@@ -78,7 +78,7 @@ export function paidErrors({ reseller, rival, query, ordering, openOrders, setRe
             query(
               `INSERT INTO changes (change_code, reseller_id, domain_name, registry_id, kind, input, is_urgent, status, created_at,
                  updated_at)
-               VALUES ('REN-WAITS000-000', ${reseller.id}, 'deleted.example', 'sandbox', 'renew', '{"years": 1}', true,
+               VALUES ('REN-WAITS000-000', ${reseller.id}, 'deleted.example', 'none', 'renew', '{"years": 1}', true,
                  'NotProvisioned', now(), now())`,
             ),
           tidy: () => query("DELETE FROM changes"),

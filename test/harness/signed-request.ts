@@ -59,7 +59,14 @@ function bodyBytes(body: unknown): Buffer {
   return Buffer.from(typeof body === "string" ? body : (JSON.stringify(body) ?? ""));
 }
 
-export function sendSigned(call: Call): Promise<Reply> {
+/** @throws AssertionError when openapi.json has no such answer */
+export async function sendSigned(call: Call): Promise<Reply> {
+  const [reply, { assertDescribed }] = await Promise.all([exchange(call), import("./described.ts")]);
+  assertDescribed(call, reply);
+  return reply;
+}
+
+function exchange(call: Call): Promise<Reply> {
   const body = bodyBytes(call.body);
   const authorization = call.authorization === undefined ? authorize(call) : call.authorization;
   const { hostname, port } = new URL(call.url);

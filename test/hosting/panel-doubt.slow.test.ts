@@ -211,13 +211,22 @@ test("no secret is in a URL, a log or an error, and all parameters are in the bo
   const { stub, open, logged } = await panelFor(t);
   const driver = open({ requestMs: silenceMs });
   const errors: string[] = [];
+  const ensure = (by = driver) =>
+    by.ensureAccount(desired).then(
+      () => true,
+      (error: Error) => {
+        errors.push(`${error.stack} ${String(error.cause)}`);
+        return false;
+      },
+    );
   for (const manner of manners) {
     for (const name of ["createacct", "Ftp::add_ftp"]) {
       void stub.fault({ name, moment: "before", manner });
-      await driver.ensureAccount(desired).catch((error: Error) => errors.push(`${error.stack} ${String(error.cause)}`));
+      await ensure();
     }
   }
-  await open({}).ensureAccount(desired);
+  // On a busy machine, a try may end before the call that has the fault; a later try meets it.
+  for (let tries = 0; !(await ensure(open({}))); tries += 1) assert.ok(tries < 2 * manners.length, errors.at(-1));
   const passwords = stub.requests.flatMap(({ body }) => new URLSearchParams(body).getAll("password"));
   assert.ok(passwords.length > 0 && errors.length > 0);
   const places = { addresses: stub.requests.map(({ url }) => url).join(" "), log: logged(), errors: errors.join(" ") };

@@ -1,5 +1,5 @@
 import { createHmac, hash, timingSafeEqual } from "node:crypto";
-import { parseTarget } from "#api/signing/signature.ts";
+import { type HeaderMistake, parseTarget } from "#api/signing/signature.ts";
 
 // HTTP Message Signatures (RFC 9421) with hmac-sha256, beside the scheme of signature.ts.
 //
@@ -19,13 +19,17 @@ const derivedComponents = new Set([...requiredComponents, "@authority"]);
  * The parameters that a signature may have, and the form of their values. An unknown parameter might restrict its use.
  */
 const parameterForms = new Map([
-  ["keyid", /^"([0-9a-f]{32})"$/],
-  ["nonce", /^"([A-Za-z0-9._-]{1,128})"$/],
-  ["created", /^([1-9][0-9]{9})$/],
-  ["expires", /^([1-9][0-9]{9})$/],
-  ["alg", /^"(hmac-sha256)"$/],
-  ["tag", /^"(.*)"$/],
+  ["keyid", { form: /^"([0-9a-f]{32})"$/, wanted: "32 hexadecimal digits in lower case, in quotation marks" }],
+  [
+    "nonce",
+    { form: /^"([A-Za-z0-9._-]{1,128})"$/, wanted: "1 to 128 characters of A-Z a-z 0-9 . _ -, in quotation marks" },
+  ],
+  ["created", { form: /^([1-9][0-9]{9})$/, wanted: "the time in unix seconds, without quotation marks" }],
+  ["expires", { form: /^([1-9][0-9]{9})$/, wanted: "a time in unix seconds, without quotation marks" }],
+  ["alg", { form: /^"(hmac-sha256)"$/, wanted: '"hmac-sha256"' }],
+  ["tag", { form: /^"(.*)"$/, wanted: "a text in quotation marks" }],
 ]);
+const requiredParameters = ["keyid", "nonce", "created"] as const;
 
 /** The algorithms of RFC 9530 section 5 that are not deprecated, with their names in node:crypto. */
 const digestAlgorithms = new Map([
@@ -68,7 +72,15 @@ export interface MessageSignature {
 export interface ContentDigest {
   /** The header as it was signed. */
   text: string;
-  digests: { algorithm: string; digest: Buffer }[];
+  /** `name` is that of the header, `algorithm` that of node:crypto. */
+  digests: { name: string; algorithm: string; digest: Buffer }[];
+}
+
+/** The headers that sign a request. */
+export interface SigningHeaders {
+  signatureInput?: string | undefined;
+  signature?: string | undefined;
+  contentDigest?: string | undefined;
 }
 
 /**
@@ -77,24 +89,37 @@ export interface ContentDigest {
  * follow.
  * @returns undefined when a header is missing or malformed, or a required component is not covered
  */
-export function parseMessageSignature(headers: {
-  signatureInput?: string | undefined;
-  signature?: string | undefined;
-  contentDigest?: string | undefined;
-}): MessageSignature | undefined {
+export function parseMessageSignature(headers: SigningHeaders): MessageSignature | undefined {
+  const read = readMessageSignature(headers);
+  return "problem" in read ? undefined : read;
+}
+
+/** As `parseMessageSignature`, but says why the headers cannot be read. Never repeats the signature. */
+export function readMessageSignature(headers: SigningHeaders): MessageSignature | HeaderMistake {
   const [input, label, list = "", parameterList = ""] = signatureInputForm.exec(headers.signatureInput ?? "") ?? [];
+  if (input === undefined)
+    return inputMistake('It must be one signature: label=("@method" "@path" "@query");name=value;…');
   const [, signatureLabel, encoded = ""] = signatureForm.exec(headers.signature ?? "") ?? [];
   const signature = decodeBase64(encoded);
-  if (input === undefined || label !== signatureLabel || !signature) return undefined;
+  if (!signature) return { header: "signature", problem: "It must be one signature: label=:base64:" };
+  if (label !== signatureLabel) return { header: "signature", problem: "Its label is not the one of Signature-Input." };
 
   const components: string[] = list.match(/[^ "]+/g) ?? [];
   const parameters = parseParameters(parameterList);
-  if (!areAcceptable(components) || !parameters) return undefined;
-  const { keyid: keyId, nonce, created, expires } = parameters.values;
-  if (keyId === undefined || nonce === undefined || created === undefined) return undefined;
+  const mistake = findComponentMistake(components);
+  if (mistake !== undefined) return inputMistake(mistake);
+  if ("mistake" in parameters) return inputMistake(parameters.mistake);
+  const missing = requiredParameters.find((name) => parameters.values[name] === undefined);
+  if (missing !== undefined) return inputMistake(`The parameter ${missing} is missing.`);
+  const { keyid: keyId = "", nonce = "", created, expires } = parameters.values;
 
   const contentDigest = components.includes("content-digest") ? parseContentDigest(headers.contentDigest) : undefined;
-  if (components.includes("content-digest") && !contentDigest) return undefined;
+  if (components.includes("content-digest") && !contentDigest) {
+    return {
+      header: "content-digest",
+      problem: "It is covered, so it must have a digest: sha-256=:base64: or sha-512=:base64:",
+    };
+  }
   return {
     keyId,
     nonce,
@@ -107,22 +132,30 @@ export function parseMessageSignature(headers: {
   };
 }
 
-/** Whether every component can be rebuilt, none occurs twice (RFC 9421 section 2) and no required one is missing. */
-function areAcceptable(components: string[]): boolean {
-  return (
-    new Set(components).size === components.length &&
-    components.every((name) => !name.startsWith("@") || derivedComponents.has(name)) &&
-    requiredComponents.every((name) => components.includes(name))
-  );
+const inputMistake = (problem: string): HeaderMistake => ({ header: "signature-input", problem });
+
+/** Every component must be one that can be rebuilt, none may occur twice (RFC 9421 section 2), no required one may be missing. */
+function findComponentMistake(components: string[]): string | undefined {
+  if (new Set(components).size !== components.length) return "It covers a component twice.";
+  const unknown = components.find((name) => name.startsWith("@") && !derivedComponents.has(name));
+  if (unknown !== undefined) return `It covers "${unknown}", which the service does not accept.`;
+  const missing = requiredComponents.filter((name) => !components.includes(name));
+  if (missing.length === 0) return undefined;
+  return `It must cover ${requiredComponents.map((name) => `"${name}"`).join(", ")}; ${missing.join(", ")} is missing.`;
 }
 
-function parseParameters(list: string): { values: Record<string, string>; canonical: string } | undefined {
+type Parameters = { values: Record<string, string>; canonical: string };
+
+function parseParameters(list: string): Parameters | { mistake: string } {
   const values = new Map<string, string>();
   let canonical = "";
   for (const [parameter] of list.matchAll(new RegExp(parameterForm, "gy"))) {
     const [name = "", text = ""] = parameter.slice(1).trimStart().split(/=(.*)/s);
-    const value = parameterForms.get(name)?.exec(text)?.[1];
-    if (value === undefined || values.has(name)) return undefined;
+    const known = parameterForms.get(name);
+    if (!known) return { mistake: `The service does not know the parameter ${name}.` };
+    const value = known.form.exec(text)?.[1];
+    if (value === undefined) return { mistake: `The parameter ${name} must be ${known.wanted}.` };
+    if (values.has(name)) return { mistake: `It has the parameter ${name} twice.` };
     values.set(name, value);
     canonical += `;${name}=${text}`;
   }
@@ -143,7 +176,7 @@ function parseContentDigest(text = ""): ContentDigest | undefined {
   }
   const known = [...digestAlgorithms].flatMap(([name, algorithm]) => {
     const digest = digests.get(name);
-    return digest ? [{ algorithm, digest }] : [];
+    return digest ? [{ name, algorithm, digest }] : [];
   });
   return known.length === 0 ? undefined : { text, digests: known };
 }
@@ -179,12 +212,18 @@ export interface SignedMessage extends ReceivedMessage {
  * @param secret the API secret: its characters are the HMAC key, as UTF-8
  */
 export function verifyMessageSignature(message: SignedMessage & { secret: string }): boolean {
+  return findSignedBase(message) !== undefined;
+}
+
+/** The `signatureBase`, if it was signed with `secret` and covers the body. */
+export function findSignedBase(message: SignedMessage & { secret: string }): string | undefined {
   const { secret, body, signature } = message;
-  if (!coversBody(signature, body)) return false;
+  if (findBodyMistake(signature, body)) return undefined;
   const base = signatureBase(message, signature);
-  if (base === undefined) return false;
+  if (base === undefined) return undefined;
   const expected = createHmac("sha256", secret).update(base).digest();
-  return signature.signature.length === expected.length && timingSafeEqual(expected, signature.signature);
+  if (signature.signature.length !== expected.length) return undefined;
+  return timingSafeEqual(expected, signature.signature) ? base : undefined;
 }
 
 /** As long as a real secret. A request signed with it is still refused. */
@@ -196,27 +235,47 @@ export function verifyMessageOfUnknownKey(message: SignedMessage): false {
   return false;
 }
 
-function coversBody({ contentDigest }: MessageSignature, body: Buffer): boolean {
-  if (!contentDigest) return body.length === 0;
-  return contentDigest.digests.every(({ algorithm, digest }) => hash(algorithm, body, "buffer").equals(digest));
+/** Why the signature does not cover this body; undefined when it covers it. */
+export function findBodyMistake({ contentDigest }: MessageSignature, body: Buffer): HeaderMistake | undefined {
+  if (!contentDigest) {
+    if (body.length === 0) return undefined;
+    return inputMistake('The request has a body, so the signature must cover "content-digest".');
+  }
+  const wrong = contentDigest.digests.find(({ algorithm, digest }) => !hash(algorithm, body, "buffer").equals(digest));
+  if (!wrong) return undefined;
+  const problem = `Its ${wrong.name} is not that of the body. Compute it from the bytes that you send.`;
+  return { header: "content-digest", problem };
 }
 
 /**
  * The text that is signed (RFC 9421 section 2.5).
  * @returns undefined when a covered component is missing from the request or cannot be represented
  */
-export function signatureBase(
-  message: ReceivedMessage,
-  { components, params, contentDigest }: Pick<MessageSignature, "components" | "params" | "contentDigest">,
-): string | undefined {
+export function signatureBase(message: ReceivedMessage, signature: SignedComponents): string | undefined {
   const lines: string[] = [];
-  for (const name of components) {
-    // Sign the very digest that was compared with the body.
-    const value = name === "content-digest" ? contentDigest?.text : componentValue(name, message);
-    if (value === undefined || !lineForm.test(value)) return undefined;
-    lines.push(`"${name}": ${value}`);
+  for (const name of signature.components) {
+    const line = componentLine(name, message, signature);
+    if (line === undefined) return undefined;
+    lines.push(line);
   }
-  return [...lines, `"@signature-params": ${params}`].join("\n");
+  return [...lines, `"@signature-params": ${signature.params}`].join("\n");
+}
+
+type SignedComponents = Pick<MessageSignature, "components" | "params" | "contentDigest">;
+
+/** The first covered component of which `signatureBase` cannot make a line. */
+export function findUnsignable(message: ReceivedMessage, signature: SignedComponents): string | undefined {
+  return signature.components.find((name) => componentLine(name, message, signature) === undefined);
+}
+
+function componentLine(
+  name: string,
+  message: ReceivedMessage,
+  { contentDigest }: SignedComponents,
+): string | undefined {
+  // Sign the very digest that was compared with the body.
+  const value = name === "content-digest" ? contentDigest?.text : componentValue(name, message);
+  return value === undefined || !lineForm.test(value) ? undefined : `"${name}": ${value}`;
 }
 
 function componentValue(name: string, { method, target, authority, headers }: ReceivedMessage): string | undefined {

@@ -12,9 +12,25 @@ import { createHmac, hash, timingSafeEqual } from "node:crypto";
 //
 // Clients disagree on how to URL-encode, so a request is accepted when any of the encodings in use was signed.
 
-/** The scheme name is case-insensitive (RFC 9110 section 11.1), the key is not. */
-const authorizationForm = /^[Hh][Mm][Aa][Cc] ([0-9a-f]{32}):([!-9;-~]+):([A-Za-z0-9._-]{1,128}):([1-9][0-9]{9})$/;
 const nonceCharsMax = 128;
+/** The parts of the header after the scheme, in their order: the form of each, and what it must be, for people. */
+const headerParts = [
+  { name: "api key", form: "[0-9a-f]{32}", wanted: "must have 32 hexadecimal digits in lower case" },
+  { name: "signature", form: "[!-9;-~]+", wanted: "must be the base64 of 32 bytes" },
+  {
+    name: "nonce",
+    form: `[A-Za-z0-9._-]{1,${nonceCharsMax}}`,
+    wanted: `must have 1 to ${nonceCharsMax} characters of A-Z a-z 0-9 . _ -`,
+  },
+  {
+    name: "timestamp",
+    form: "[1-9][0-9]{9}",
+    wanted: "must be the time in unix seconds: ten digits. Milliseconds have thirteen",
+  },
+] as const;
+/** The scheme name is case-insensitive (RFC 9110 section 11.1), the key is not. */
+const schemeForm = /^[Hh][Mm][Aa][Cc] /;
+const authorizationForm = new RegExp(`${schemeForm.source}${headerParts.map(({ form }) => `(${form})`).join(":")}$`);
 /** The base64 text of 32 bytes; the last character carries four bits, so only 16 characters can stand there. */
 const signatureForm = /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/;
 /** The scheme and authority of an absolute-form request target (RFC 9112 section 3.2.2). */
@@ -38,6 +54,35 @@ export function parseAuthorization(header: string | undefined): Authorization | 
   if (!match) return undefined;
   const [, keyId = "", signature = "", nonce = "", timestamp = ""] = match;
   return { keyId, signature, nonce, timestamp: Number(timestamp) };
+}
+
+/** A header without which a request is refused, and what to do about it. */
+export interface HeaderMistake {
+  /** In lower case. */
+  header: string;
+  problem: string;
+}
+
+/** Why `parseAuthorization` cannot read the header; undefined when it can. Never repeats the header. */
+export function findAuthorizationMistake(header: string): HeaderMistake | undefined {
+  if (parseAuthorization(header)) return undefined;
+  const mistake = (problem: string): HeaderMistake => ({ header: "authorization", problem });
+  if (!schemeForm.test(header)) return mistake('It must begin with the word "hmac" and one space.');
+  const parts = header.replace(schemeForm, "").split(":");
+  if (parts.length !== headerParts.length) {
+    const names = headerParts.map(({ name }) => `{${name}}`).join(":");
+    return mistake(
+      `After "hmac " it must have four parts with a colon between them, ${names}; it has ${parts.length}.`,
+    );
+  }
+  const index = headerParts.findIndex(({ form }, at) => !new RegExp(`^${form}$`).test(parts[at]!));
+  const { name, wanted } = headerParts[index]!;
+  return mistake(`Its part ${index + 1}, the ${name}, ${wanted}; it has ${parts[index]!.length} characters.`);
+}
+
+/** Whether the text can be a signature at all: the base64 of 32 bytes. */
+export function isSignatureForm(text: string): boolean {
+  return signatureForm.test(text);
 }
 
 /**
@@ -67,14 +112,19 @@ export interface SignedRequest {
  * @param secret the API secret: its characters are the HMAC key, as UTF-8
  */
 export function verifySignature(request: SignedRequest & { secret: string }): boolean {
+  return findSignedString(request) !== undefined;
+}
+
+/** The one of `stringsToSign` that was signed with `secret`. */
+export function findSignedString(request: SignedRequest & { secret: string }): string | undefined {
   const { secret, authorization } = request;
-  if (!signatureForm.test(authorization.signature)) return false;
+  if (!isSignatureForm(authorization.signature)) return undefined;
   const given = Buffer.from(authorization.signature);
   for (const text of stringsToSign(request)) {
     const expected = Buffer.from(createHmac("sha256", secret).update(text).digest("base64"));
-    if (timingSafeEqual(expected, given)) return true;
+    if (timingSafeEqual(expected, given)) return text;
   }
-  return false;
+  return undefined;
 }
 
 /** As long as a real secret. A request signed with it is still refused. */
@@ -144,12 +194,17 @@ export function* stringsToSign({ method, target, body, authorization }: SignedRe
   const path = parseTarget(target);
   if (path === undefined) return;
   const { keyId, timestamp, nonce } = authorization;
-  const end = `${timestamp}${nonce}${body.length === 0 ? "" : hash("md5", body, "base64")}`;
+  const end = `${timestamp}${nonce}${bodyDigest(body)}`;
   for (const form of targetForms(path)) {
     for (const encoded of encodings(form)) {
       for (const word of methodWords(method)) yield `${keyId}${word}${encoded}${end}`;
     }
   }
+}
+
+/** What a string to sign says about the body. */
+export function bodyDigest(body: Buffer): string {
+  return body.length === 0 ? "" : hash("md5", body, "base64");
 }
 
 function methodWords(method: string): string[] {

@@ -1,22 +1,34 @@
 /** Hosting accounts as /v2 shows and orders them. */
-import Type from "typebox";
+import Type, { type Static } from "typebox";
 import { statement } from "#db/statement.ts";
 import { ApiError, invalidField } from "#errors.ts";
 import { type AccountOrderForm, accountCreator } from "#hosting/accounts/create.ts";
+import { passwordField } from "#hosting/accounts/password.ts";
 import { type AccountRow, accountColumnNames, accountColumns } from "#hosting/accounts/present.ts";
 import { type AccountDetails, accountsLister, findAccountById, listedAccounts } from "#hosting/accounts/read.ts";
 import { packsLister } from "#hosting/packs/list.ts";
 import { canonicalForLookUp } from "#lib/host-identifier.ts";
 import { parseBody } from "#use-case/body.ts";
+import { checkedByHand, pageOf, pagingQuery, textLike } from "#use-case/docs.ts";
 import { answerFewRows } from "#use-case/paging.ts";
 import type { UseCase } from "#use-case/use-case.ts";
 
+const number = (example: number) => Type.Integer({ minimum: 1, examples: [example] });
+const packShape = Type.Object({ id: number(14_490), name: textLike("Small") }, { title: "ServicePackV2" });
+
 /** GET /v2/servicepacks: ids are the same as those of /v1, as numbers. */
-export const listServicePacks = packsLister(({ id, name }) => ({ id, name }));
+export const listServicePacks = packsLister(packShape, ({ id, name }) => ({ id, name }));
 
-const present = ({ id, identifier, servicepack_id }: AccountRow) => ({ id, identifier, servicepack_id });
-
-const everyAccount = accountsLister("/accounts", (_, row) => present(row));
+const accountShape = Type.Object(
+  { id: number(999_001), identifier: textLike("hello.example"), servicepack_id: number(14_490) },
+  { title: "AccountV2" },
+);
+const present = ({ id, identifier, servicepack_id }: AccountRow): Static<typeof accountShape> => ({
+  id: id!,
+  identifier: identifier!,
+  servicepack_id: servicepack_id!,
+});
+const everyAccount = accountsLister("listAccounts", "/accounts", accountShape, (_, row) => present(row));
 
 const listedByIdentifier = statement(
   "hosting-listed-by-identifier",
@@ -32,6 +44,16 @@ const assetTypes = ["linux_hosting", "domain"];
 export const listAccounts: UseCase = {
   errors: [...everyAccount.errors, "bad_request"],
   scope: everyAccount.scope,
+  docs: {
+    operation: "listAccounts",
+    summary: "Lists your hosting accounts by identifier, without failed ones.",
+    query: Type.Object({
+      identifier: Type.Optional(textLike("hello.example")),
+      asset_type: Type.Optional(Type.Enum(assetTypes, { description: "All accounts are of the first kind." })),
+      ...pagingQuery,
+    }),
+    answers: { 200: pageOf(accountShape) },
+  },
 
   async handle(context, request) {
     const assetType = readOnce(request.query, "asset_type");
@@ -57,10 +79,25 @@ function readOnce(query: URLSearchParams, name: string): string | undefined {
 
 const accountIdPattern = /^[1-9][0-9]{0,14}$/;
 
+const detailsShape = Type.Object(
+  {
+    id: number(999_001),
+    identifier: textLike("hello.example"),
+    servicepack: Type.Object({ id: number(14_490), name: textLike("Small") }),
+    addons: Type.Array(Type.Unknown(), { maxItems: 0, examples: [[]] }),
+  },
+  { title: "AccountInFullV2" },
+);
+
 /** GET /v2/accounts/<id> */
 export const readAccount: UseCase = {
   errors: ["hostingaccount_invalid_identifier"],
   scope: "hosting:read",
+  docs: {
+    operation: "readAccount",
+    summary: "Reads a hosting account by its number.",
+    answers: { 200: { description: "The account.", body: detailsShape } },
+  },
 
   async handle(context, request) {
     const id = request.params.account_id ?? "";
@@ -70,20 +107,23 @@ export const readAccount: UseCase = {
   },
 };
 
-const presentInFull = ({ id, identifier, servicepack_id, servicepack_name }: AccountDetails) => ({
-  id,
-  identifier,
-  servicepack: { id: servicepack_id, name: servicepack_name },
+const presentInFull = (account: AccountDetails): Static<typeof detailsShape> => ({
+  id: account.id,
+  identifier: account.identifier,
+  servicepack: { id: account.servicepack_id, name: account.servicepack_name! },
   addons: [],
 });
 
 const requestBody = Type.Object({
-  servicepack_id: Type.Unknown(),
-  identifier: Type.String(),
-  ftp_password: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  servicepack_id: checkedByHand(
+    Type.Union([Type.Integer(), Type.String()], { description: "A text has digits only.", examples: [14_490] }),
+  ),
+  identifier: Type.String({ description: "A host name; usually the FTP user name.", examples: ["hello.example"] }),
+  ftp_password: Type.Optional(passwordField),
 });
 
 const form: AccountOrderForm = {
+  body: requestBody,
   passwordField: "ftp_password",
   parse(rawBody) {
     const { servicepack_id: packId, identifier, ftp_password } = parseBody(requestBody, rawBody);

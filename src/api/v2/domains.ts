@@ -1,4 +1,5 @@
 /** Domains as /v2 shows them. */
+import Type, { type Static } from "typebox";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { type Contact, findProfile, joinedProfileColumns, profileColumnNames } from "#domains/contacts/contact.ts";
@@ -9,16 +10,22 @@ import { type DomainRow, domainColumns } from "#domains/portfolio/present.ts";
 import { domainReader } from "#domains/portfolio/read.ts";
 import type { ShownDomain } from "#domains/portfolio/shown.ts";
 import { isSent } from "#domains/renewals/scheduled-order.ts";
+import { domainName, instant, textLike } from "#use-case/docs.ts";
 import type { Caller } from "#use-case/use-case.ts";
 
-const presentInBrief = ({ domain_name, expiration_date, will_renew }: DomainRow) => ({
-  domain_name,
-  expiration_date: expiration_date?.toISOString(),
-  will_renew,
+const briefShape = Type.Object(
+  { domain_name: domainName, expiration_date: instant, will_renew: Type.Boolean({ examples: [true] }) },
+  { title: "DomainV2" },
+);
+
+const presentInBrief = ({ domain_name, expiration_date, will_renew }: DomainRow): Static<typeof briefShape> => ({
+  domain_name: domain_name!,
+  expiration_date: expiration_date!.toISOString(),
+  will_renew: will_renew!,
 });
 
 /** GET /v2/domains */
-export const listDomains = domainsLister(presentInBrief);
+export const listDomains = domainsLister(briefShape, presentInBrief);
 
 const domainColumnNames = Object.keys(domainColumns).map((column) => `domain.${column}`);
 
@@ -45,7 +52,44 @@ const domainWithRegistrant = statement(
 
 type FoundDomain = NonNullable<(typeof domainWithRegistrant)["row"]>;
 
-function presentInFull(domain: FoundDomain, context: Context, caller: Caller) {
+const orEmpty = (example: string) => Type.String({ description: "Empty if there is none.", examples: [example] });
+const registrantShape = Type.Object(
+  {
+    first_name: orEmpty("Ada"),
+    last_name: orEmpty("Byron"),
+    address: orEmpty("Mews 7"),
+    postal_code: orEmpty("EC1A 1BB"),
+    city: orEmpty("London"),
+    country_code: orEmpty("GB"),
+    email: orEmpty("ada@mail.example"),
+    fax: orEmpty(""),
+    phone: orEmpty("+44.2079460001"),
+    language_code: orEmpty(""),
+    company_name: orEmpty("Engines Ltd"),
+    enterprise_number: orEmpty(""),
+  },
+  { title: "RegistrantV2" },
+);
+
+const fullShape = Type.Object(
+  {
+    ...briefShape.properties,
+    name_servers: Type.Array(
+      Type.Object({
+        name: textLike("ns1.host.example"),
+        ip: Type.String({ description: "The first address that it has at the registry.", examples: ["192.0.2.1"] }),
+      }),
+    ),
+    registrant: registrantShape,
+    can_toggle_renew: Type.Boolean({
+      description: "False while the registry carries out a renewal or a delete.",
+      examples: [true],
+    }),
+  },
+  { title: "DomainInFullV2" },
+);
+
+function presentInFull(domain: FoundDomain, context: Context, caller: Caller): Static<typeof fullShape> {
   const { delegation, is_renewal_sent } = domain;
   return {
     ...presentInBrief(domain),
@@ -64,7 +108,7 @@ function findRegistrant(domain: FoundDomain, context: Context): Contact | null {
 }
 
 /** Clients expect every field, and texts where there is nothing. */
-function presentRegistrant(contact: Contact | null) {
+function presentRegistrant(contact: Contact | null): Static<typeof registrantShape> {
   return {
     first_name: contact?.first_name ?? "",
     last_name: contact?.last_name ?? "",
@@ -82,7 +126,7 @@ function presentRegistrant(contact: Contact | null) {
 }
 
 /** GET /v2/domains/<domain_name>: one database query. */
-export const readDomain = domainReader(domainWithRegistrant, presentInFull);
+export const readDomain = domainReader(domainWithRegistrant, fullShape, presentInFull);
 
 /** PUT /v2/domains/<domain_name>/nameservers: 204 as soon as the order is accepted; the domain shows them when the registry does. */
 export const setNameServers = nameServersSetter({ status: 204 });

@@ -1,3 +1,4 @@
+import Type, { type Static } from "typebox";
 import { parseJobId } from "#api/v2/job-id.ts";
 import type { Context } from "#context.ts";
 import type { OrderStatus } from "#domains/orders/states.ts";
@@ -6,6 +7,7 @@ import { ApiError } from "#errors.ts";
 import { type AccountDetails, findAccountById, followAccount } from "#hosting/accounts/read.ts";
 import type { OrderCode } from "#lib/order-code.ts";
 import { checkAfter } from "#use-case/check-after.ts";
+import { instant, textLike } from "#use-case/docs.ts";
 import { requireScope } from "#use-case/scope.ts";
 import type { Answer, UseCase, UseCaseRequest } from "#use-case/use-case.ts";
 import { waitApplied } from "#use-case/wait-applied.ts";
@@ -22,6 +24,25 @@ interface JobState {
   endedAt: Date | null;
 }
 
+const openShape = Type.Object(
+  {
+    id: textLike("01000000-0000-8000-80a1-b2c3d4e5f607"),
+    status: Type.Enum(["ongoing", "failed", "cancelled"]),
+    completion: Type.Object({
+      estimate: Type.String({ ...instant, description: "When it will usually be over, or when it was." }),
+    }),
+  },
+  { title: "OpenJob" },
+);
+const finishedShape = Type.Object(
+  {
+    id: textLike("02000000-0000-8000-8000-0000000f3e59"),
+    status: Type.Literal("finished"),
+    resource_links: Type.Array(textLike("/v2/accounts/999001"), { description: "What was created." }),
+  },
+  { title: "FinishedJob" },
+);
+
 /**
  * GET /v2/provisioningjobs/<id>: 200 until something is created, then 201; `Prefer: wait=N` holds the answer until the
  * status changes.
@@ -29,6 +50,24 @@ interface JobState {
 export const readProvisioningJob: UseCase = {
   errors: ["bad_request", "order_not_found"],
   scope: ["domains:read", "hosting:read"],
+  docs: {
+    operation: "readProvisioningJob",
+    summary: "Reads whether an order has created its domain, or its account.",
+    description:
+      "It needs the scope that fits what is created. `Prefer: wait=N` holds the answer until the status changes.",
+    answers: {
+      200: {
+        description: "Nothing is created yet.",
+        body: openShape,
+        headers: ["retry-after?", "preference-applied?"],
+      },
+      201: {
+        description: "It is created; `location` is its path.",
+        body: finishedShape,
+        headers: ["location", "preference-applied?"],
+      },
+    },
+  },
 
   async handle(context, request) {
     const id = request.params.job_id ?? "";
@@ -90,13 +129,11 @@ function present(context: Context, request: UseCaseRequest, id: string, state: J
   const applied = waitApplied(request);
   if (status === "finished") {
     const path = `${request.prefix}${state.path}`;
-    return { status: 201, headers: { ...applied, location: path }, body: { id, status, resource_links: [path] } };
+    const body: Static<typeof finishedShape> = { id, status, resource_links: [path] };
+    return { status: 201, headers: { ...applied, location: path }, body };
   }
   const seconds = checkAfter(secondsLeft ?? 0);
   const estimate = endedAt ?? new Date(context.clock.now().getTime() + Number(seconds) * 1000);
-  return {
-    status: 200,
-    headers: { ...applied, ...(status === "ongoing" && { "retry-after": seconds }) },
-    body: { id, status, completion: { estimate: estimate.toISOString() } },
-  };
+  const body: Static<typeof openShape> = { id, status, completion: { estimate: estimate.toISOString() } };
+  return { status: 200, headers: { ...applied, ...(status === "ongoing" && { "retry-after": seconds }) }, body };
 }

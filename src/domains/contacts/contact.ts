@@ -1,4 +1,5 @@
 /** A contact as callers send it and see it: its fields, and what each of them may be. */
+import Type, { type Static } from "typebox";
 import type { RowOf } from "#db/statement.ts";
 import type { ValidationError } from "#errors.ts";
 import { isCountryCode } from "#lib/countries.ts";
@@ -7,24 +8,48 @@ import { type ContactFieldValue, fitsField } from "#registry/contact-fields.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 import { badBody } from "#use-case/body.ts";
 
+const optionalText = Type.Optional(Type.String());
+
+export const contactExample = {
+  first_name: "Ada",
+  last_name: "Byron",
+  company_name: "Engines Ltd",
+  email: "ada@mail.example",
+  phone: "+44.2079460001",
+  address: "Mews 7",
+  postal_code: "EC1A 1BB",
+  city: "London",
+  country_code: "GB",
+};
+
+export const contactShape = Type.Object(
+  {
+    first_name: Type.String(),
+    last_name: Type.String(),
+    company_name: optionalText,
+    email: Type.String(),
+    phone: Type.String({ description: "With its country's code (E.164)." }),
+    fax: optionalText,
+    address: Type.String(),
+    postal_code: Type.String(),
+    city: Type.String(),
+    state: optionalText,
+    country_code: Type.String({ description: "ISO 3166-1." }),
+    language_code: optionalText,
+    enterprise_number: optionalText,
+    extra_fields: Type.Optional(
+      Type.Array(Type.Object({ name: Type.String(), value: Type.String() }), {
+        description: "What only some registries ask for, by name.",
+      }),
+    ),
+  },
+  {
+    title: "Contact",
+    examples: [contactExample],
+  },
+);
 /** Fields that are left out are absent. */
-export interface Contact {
-  first_name: string;
-  last_name: string;
-  company_name?: string;
-  email: string;
-  phone: string;
-  fax?: string;
-  address: string;
-  postal_code: string;
-  city: string;
-  state?: string;
-  country_code: string;
-  language_code?: string;
-  enterprise_number?: string;
-  /** What only some registries ask for (`contactFields`), by name; without any it is absent. */
-  extra_fields?: ContactFieldValue[];
-}
+export type Contact = Static<typeof contactShape>;
 /** The fields that every registry knows. */
 type PlainField = Exclude<keyof Contact, "extra_fields">;
 

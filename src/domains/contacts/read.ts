@@ -1,4 +1,5 @@
 /** GET /domains/<domain_name>/contacts: whom the registry shows, by the data that they were made of. */
+import Type, { type Static } from "typebox";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import {
@@ -6,6 +7,7 @@ import {
   type ContactRole,
   contactOfProfile,
   contactRoles,
+  contactShape,
   findProfile,
   isRequiredRole,
   joinedProfileColumns,
@@ -66,9 +68,23 @@ export function openKnown(
   return digest !== null && data_sealed ? openContact(sealer, resellerId, digest, data_sealed) : null;
 }
 
+const contactOrNull = Type.Union([contactShape, Type.Null()], {
+  description: "Null: none that was made here for you.",
+});
+const contactsShape = Type.Object(
+  { registrant: contactOrNull, admin: contactOrNull, tech: contactOrNull, billing: contactOrNull },
+  { title: "Contacts" },
+);
+
 export const readContacts: UseCase = {
   errors: ["domain_not_valid", "domain_not_found"],
   scope: "contacts:read",
+  docs: {
+    operation: "readContacts",
+    summary: "Reads whom the registry shows as the contacts of a name.",
+    description: "Until a contact is named, it is your account's profile.",
+    answers: { 200: { description: "The contacts by role.", body: contactsShape } },
+  },
 
   async handle(context, request) {
     const name = parsePathName(request.params.domain_name ?? "");
@@ -79,7 +95,7 @@ export const readContacts: UseCase = {
   },
 };
 
-function presentContacts(context: Context, resellerId: number, rows: Row[]): Record<ContactRole, Contact | null> {
+function presentContacts(context: Context, resellerId: number, rows: Row[]): Static<typeof contactsShape> {
   const [first] = rows;
   const profile = first && findProfile(first);
   const registry = context.registries.find(({ id }) => id === first?.registry_id);

@@ -7,7 +7,9 @@ import { lostAnswer } from "#domains/changes/kind.ts";
 import {
   type ContactRole,
   checkForRegistry,
+  contactExample,
   contactRoles,
+  contactShape,
   otherRoles,
   parseContacts,
 } from "#domains/contacts/contact.ts";
@@ -31,7 +33,7 @@ import {
 } from "#domains/contacts/stored.ts";
 import { type ChangeOrder, type ChangeOutcome, changeTable } from "#domains/managing/change-orders.ts";
 import { type OrderKind, type Plan, whileHeld } from "#domains/managing/order-kind.ts";
-import { type LockedName, placeChange, placeErrors } from "#domains/managing/place.ts";
+import { type LockedName, placeAnswers, placeChange, placeErrors } from "#domains/managing/place.ts";
 import { eventOfCreate } from "#domains/orders/result-codes.ts";
 import type { Handles } from "#domains/portfolio/shown.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
@@ -39,10 +41,14 @@ import { invalidField } from "#errors.ts";
 import type { DomainInfo } from "#registry/epp/commands/domain/info.ts";
 import { type DomainParts, domainUpdate } from "#registry/epp/commands/domain/update.ts";
 import { parseBody } from "#use-case/body.ts";
+import { checkedByHand } from "#use-case/docs.ts";
 import type { UseCase } from "#use-case/use-case.ts";
 
-const role = Type.Optional(Type.Unknown());
-const requestBody = Type.Object({ registrant: role, admin: role, tech: role, billing: role });
+const role = Type.Optional(checkedByHand(contactShape));
+const requestBody = Type.Object(
+  { registrant: role, admin: role, tech: role, billing: role },
+  { examples: [{ registrant: contactExample, tech: contactExample }] },
+);
 
 const presentHandles = statement("domain-handles", "SELECT handles FROM domains WHERE domain_name = $name", {
   handles: "jsonb?",
@@ -158,6 +164,13 @@ async function keepOurs(sessions: RegistrySessions, order: ChangeOrder, refs: Co
 export const setContacts: UseCase = {
   errors: placeErrors,
   scope: "domains:update",
+  docs: {
+    operation: "setContacts",
+    summary: "Orders contacts of a name.",
+    description: "It changes the roles that it names, and no others. A contact that is sent must be complete.",
+    body: requestBody,
+    answers: placeAnswers,
+  },
 
   async handle(context, request) {
     const given = parseContacts(parseBody(requestBody, request.rawBody));

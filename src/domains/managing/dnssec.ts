@@ -2,7 +2,7 @@
 import Type, { type Static } from "typebox";
 import { statement } from "#db/statement.ts";
 import { type OrderKind, type Plan, whileHeld } from "#domains/managing/order-kind.ts";
-import { placeChange, placeErrors } from "#domains/managing/place.ts";
+import { placeAnswers, placeChange, placeErrors } from "#domains/managing/place.ts";
 import { invalidField } from "#errors.ts";
 import { dsOfKey } from "#registry/dnssec/ds-record.ts";
 import { algorithmProblem, digestProblem, publicKeyProblem } from "#registry/dnssec/numbers.ts";
@@ -36,10 +36,16 @@ const keyRecord = Type.Object({
   public_key: Type.String({ maxLength: publicKeyCharsMax }),
 });
 
-const requestBody = Type.Object({
-  ds: Type.Optional(Type.Array(dsRecord, { maxItems: recordsMax })),
-  keys: Type.Optional(Type.Array(keyRecord, { maxItems: recordsMax })),
-});
+const requestBody = Type.Object(
+  {
+    ds: Type.Optional(Type.Array(dsRecord, { maxItems: recordsMax })),
+    keys: Type.Optional(Type.Array(keyRecord, { maxItems: recordsMax })),
+  },
+  {
+    description: "Either `ds` or `keys`.",
+    examples: [{ ds: [{ key_tag: 55648, algorithm: 13, digest_type: 2, digest: "B4C8".repeat(16) }] }],
+  },
+);
 
 /** As in the commands; the records of one form only. */
 type Records = { dsData: DsData[]; keyData?: undefined } | { keyData: KeyData[]; dsData?: undefined };
@@ -97,6 +103,13 @@ const withoutKey = ({ keyTag, alg, digestType, digest }: DsData): DsData => ({ k
 export const setDnssec: UseCase = {
   errors: placeErrors,
   scope: "domains:update",
+  docs: {
+    operation: "setDnssec",
+    summary: "Orders the DNSSEC records of a name.",
+    description: "They replace those that are there; an empty array removes all.",
+    body: requestBody,
+    answers: placeAnswers,
+  },
 
   handle(context, request) {
     const asked = parseRequest(parseBody(requestBody, request.rawBody));

@@ -1,8 +1,10 @@
 /** GET /domains/<domain_name>/history: the caller's orders about a name, and what else happened to it, newest first, paged. */
+import Type, { type Static } from "typebox";
 import { statement } from "#db/statement.ts";
-import { orderColumns, orderRows, presentOrder } from "#domains/managing/read-order.ts";
+import { orderColumns, orderRows, orderShape, presentOrder } from "#domains/managing/read-order.ts";
 import { parsePathName } from "#domains/portfolio/read.ts";
 import { ApiError } from "#errors.ts";
+import { instant, pageOf, pagingQuery, textLike } from "#use-case/docs.ts";
 import { newestFirst, placeColumn } from "#use-case/newest-first.ts";
 import { answerPage } from "#use-case/paging.ts";
 import type { UseCase } from "#use-case/use-case.ts";
@@ -31,18 +33,38 @@ const isHeld = statement(
   { domain_name: "text" },
 );
 
+const eventShape = Type.Object(
+  {
+    at: instant,
+    event: Type.String({
+      ...textLike("renewed", "ordered"),
+      description: "A program ignores events that it does not know.",
+    }),
+    text: Type.Optional(textLike("2028-11-21T01:39:27.687Z")),
+    order: Type.Optional(orderShape),
+  },
+  { title: "DomainEvent" },
+);
+
 export const readDomainHistory: UseCase = {
   errors: ["invalid_paging_request", "domain_not_valid", "domain_not_found"],
   scope: "domains:read",
+  docs: {
+    operation: "readDomainHistory",
+    summary:
+      "Lists what happened to a name while it was in your portfolio, and your orders about it, the newest first.",
+    query: Type.Object(pagingQuery),
+    answers: { 200: pageOf(eventShape) },
+  },
   async handle(context, request) {
     const name = parsePathName(request.params.domain_name ?? "");
     const values = { domain_name: name };
     const path = `/domains/${name}/history`;
     const list = { list: path, nameColumn: placeColumn, filter: "", values };
-    const answer = await answerPage(context, request, { ...pages, ...list }, path, (row) => {
+    const answer = await answerPage(context, request, { ...pages, ...list }, path, (row): Static<typeof eventShape> => {
       const { at, event, note, order_code } = row;
       return {
-        at: at?.toISOString(),
+        at: at.toISOString(),
         event,
         ...(note !== null && { text: note }),
         ...(order_code !== null && { order: presentOrder(row) }),

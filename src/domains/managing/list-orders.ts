@@ -3,10 +3,12 @@
  * costs the same among a million orders: it reads the newest of each kind and status from an index, and `order_counts` has the
  * number of those that have ended. The orders of one name are few: they are read at once.
  */
-import { changeKinds } from "#domains/managing/change-orders.ts";
-import { orderColumns, orderRows, presentOrder } from "#domains/managing/read-order.ts";
+import Type from "typebox";
+import { orderColumns, orderKinds, orderRows, orderShape, presentOrder } from "#domains/managing/read-order.ts";
 import { orderStatuses } from "#domains/orders/states.ts";
 import { InvalidDomainName, parseDomainName } from "#lib/domain-name.ts";
+import { csvTable } from "#use-case/csv.ts";
+import { domainName, pageOf, pagingQuery } from "#use-case/docs.ts";
 import { readChoice, readFilter } from "#use-case/filter.ts";
 import { newestFirst, type PageSql, placeColumn } from "#use-case/newest-first.ts";
 import { answerPage } from "#use-case/paging.ts";
@@ -15,7 +17,7 @@ import type { UseCase } from "#use-case/use-case.ts";
 /** Beyond it, the rows that are skipped would cost more than the page. */
 const skipRowsMax = 10_000;
 
-const allKinds = ["create", ...changeKinds].toSorted();
+const allKinds = orderKinds.toSorted();
 
 /** SQL: the wanted statuses that orders have until they end. */
 const liveStatuses = `(SELECT status FROM unnest($statuses::text[]) AS status
@@ -78,9 +80,33 @@ const pagesOfName = newestFirst({
 export const listOrders: UseCase = {
   errors: ["invalid_paging_request", "bad_request"],
   scope: "domains:read",
+  docs: {
+    operation: "listOrders",
+    summary: "Lists your orders, the newest first.",
+    description: `Each looks as at its own address. A \`skip\` of more than ${skipRowsMax} is refused: follow the links.`,
+    query: Type.Object({
+      domain_name: Type.Optional(domainName),
+      kind: Type.Optional(Type.Enum(orderKinds)),
+      status: Type.Optional(Type.Enum(orderStatuses)),
+      ...pagingQuery,
+    }),
+    answers: { 200: pageOf(orderShape, { isCsvToo: true }) },
+  },
   handle: async (context, request) =>
-    answerPage(context, request, chooseList(request.query), "/orders", (row) => presentOrder(row)),
+    answerPage(context, request, chooseList(request.query), "/orders", presentOrder, ordersCsv),
 };
+
+const ordersCsv = csvTable("orders", presentOrder, {
+  order_code: (order) => order.order_code,
+  kind: (order) => order.kind,
+  domain_name: (order) => order.domain_name,
+  status: (order) => order.status,
+  created_at: (order) => order.created_at,
+  ended_at: (order) => order.ended_at,
+  error_code: (order) => order.error_code,
+  error_text: (order) => order.error_text,
+  next: (order) => order.next,
+});
 
 /** @throws ApiError `bad_request` that names the filter */
 function chooseList(query: URLSearchParams) {

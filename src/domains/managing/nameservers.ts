@@ -4,10 +4,11 @@ import { statement } from "#db/statement.ts";
 import type { Ask } from "#domains/changes/proof.ts";
 import type { ChangeOrder } from "#domains/managing/change-orders.ts";
 import { type OrderKind, type Plan, whileHeld } from "#domains/managing/order-kind.ts";
-import { placeChange, placeErrors } from "#domains/managing/place.ts";
+import { placeAnswers, placeChange, placeErrors } from "#domains/managing/place.ts";
 import { nextHostStep } from "#domains/name-servers/host-objects.ts";
 import {
   checkAddresses,
+  nameServersField,
   ownSuperordinates,
   parseNameServers,
   superordinateOf,
@@ -24,7 +25,14 @@ import type { RegistryProfile } from "#registry/registries.ts";
 import { parseBody } from "#use-case/body.ts";
 import type { Answer, UseCase } from "#use-case/use-case.ts";
 
-const requestBody = Type.Object({ name_servers: Type.Array(Type.Unknown()) });
+const requestBody = Type.Object(
+  { name_servers: nameServersField },
+  {
+    examples: [
+      { name_servers: [{ name: "ns1.hello.example", addresses: ["192.0.2.1", "2001:db8::1"] }, "ns2.dns-host.net"] },
+    ],
+  },
+);
 
 // `found` of an order names the host of its last command about a host.
 const hostInDoubt = statement(
@@ -144,6 +152,13 @@ function planUpdate(
 export const nameServersSetter = (answer?: Answer): UseCase => ({
   errors: placeErrors,
   scope: "domains:update",
+  docs: {
+    operation: "setNameServers",
+    summary: "Orders the name servers of a name.",
+    description: "The list replaces the one that is there. Without addresses, a host keeps those that it has.",
+    body: requestBody,
+    answers: answer ? { [answer.status]: { description: "The change is ordered." } } : placeAnswers,
+  },
 
   handle(context, request) {
     const wanted = parseNameServers(parseBody(requestBody, request.rawBody).name_servers);

@@ -5,13 +5,14 @@ import { statement } from "#db/statement.ts";
 import { wake } from "#domains/changes/due.ts";
 import { type ChangeKindName, changeKinds, changeSecretRow } from "#domains/managing/change-orders.ts";
 import type { OrderKind } from "#domains/managing/order-kind.ts";
-import { awaitOrder } from "#domains/managing/read-order.ts";
+import { awaitOrder, orderShape } from "#domains/managing/read-order.ts";
 import { countPaidOrder } from "#domains/orders/paid-orders.ts";
 import { parsePathName } from "#domains/portfolio/read.ts";
 import { ApiError, type ErrorCode } from "#errors.ts";
 import { newOrderCode, type OrderPrefix } from "#lib/order-code.ts";
 import type { Secret } from "#lib/secret.ts";
 import { checkAfter } from "#use-case/check-after.ts";
+import type { Docs } from "#use-case/docs.ts";
 import type { Answer, UseCaseRequest } from "#use-case/use-case.ts";
 
 /**
@@ -99,6 +100,19 @@ export const placeErrors = [
   "domain_not_found",
   "order_limit_reached",
 ] as const satisfies readonly ErrorCode[];
+
+/** The answers of every use case that places an order. */
+export const placeAnswers: Docs["answers"] = {
+  202: {
+    description: "The order is accepted; `location` is its address.",
+    headers: ["location", "check-after", "preference-applied?"],
+  },
+  200: {
+    description: "The order has ended while the request waited (`Prefer: wait=N`).",
+    body: orderShape,
+    headers: ["location", "preference-applied"],
+  },
+};
 
 /** What every order needs of its name. */
 interface OrderedName {

@@ -1,17 +1,23 @@
 /** GET /orders/<order_code>: any order of the caller, in the seven statuses of a registration. */
+import Type, { type Static } from "typebox";
 import type { Context } from "#context.ts";
 import { type RowOf, statement } from "#db/statement.ts";
 import { waitForNotification } from "#db/wait.ts";
+import { changeKinds } from "#domains/managing/change-orders.ts";
 import { isFinal, orderStatuses } from "#domains/orders/states.ts";
 import { ApiError, invalidField } from "#errors.ts";
 import { type OrderCode, parseOrderCode } from "#lib/order-code.ts";
 import { checkAfter } from "#use-case/check-after.ts";
+import { domainName, instant } from "#use-case/docs.ts";
 import type { Answer, UseCase, UseCaseRequest } from "#use-case/use-case.ts";
 import { waitApplied } from "#use-case/wait-applied.ts";
 
+/** The kinds of `orderRows`. */
+export const orderKinds = ["create", ...changeKinds] as const;
+
 export const orderColumns = {
   order_code: "text",
-  kind: "text",
+  kind: orderKinds,
   domain_name: "text",
   status: orderStatuses,
   created_at: "timestamptz",
@@ -44,8 +50,37 @@ async function readOrder({ database }: Context, resellerId: number, code: string
   return order;
 }
 
+const failureCodes = ["order_failed", "order_refused", "order_cancelled"] as const;
+
+export const orderShape = Type.Object(
+  {
+    order_code: Type.String({ examples: ["CHG-GGRR9DSX-7NH"] }),
+    kind: Type.Enum(orderKinds, { description: "`create` is a registration." }),
+    domain_name: domainName,
+    status: Type.Enum(orderStatuses),
+    created_at: instant,
+    ended_at: Type.Optional(instant),
+    error_code: Type.Optional(Type.Enum(failureCodes)),
+    error_text: Type.Optional(Type.String({ description: "With the registry's words." })),
+    next: Type.Optional(Type.String({ description: "What you can do." })),
+  },
+  {
+    title: "Order",
+    examples: [
+      {
+        order_code: "CHG-GGRR9DSX-7NH",
+        kind: "transfer-lock",
+        domain_name: "hello.example",
+        status: "Finished",
+        created_at: "2026-11-21T01:39:27.687Z",
+        ended_at: "2026-11-21T01:39:27.702Z",
+      },
+    ],
+  },
+);
+
 /** What went wrong, and what to do next, by the status of an order that has ended. */
-const failures: Partial<Record<OrderRow["status"], { error_code: string; next: string }>> = {
+const failures: Partial<Record<OrderRow["status"], { error_code: (typeof failureCodes)[number]; next: string }>> = {
   Errors: {
     error_code: "order_failed",
     next: "Read error_text. The order has ended; place it again once the cause is removed.",
@@ -55,7 +90,7 @@ const failures: Partial<Record<OrderRow["status"], { error_code: string; next: s
 };
 
 /** The public form of an order. */
-export function presentOrder(order: OrderRow) {
+export function presentOrder(order: OrderRow): Static<typeof orderShape> {
   const { order_code, kind, domain_name, status, created_at, ended_at, reason, next } = order;
   const failure = failures[status];
   return {
@@ -114,6 +149,14 @@ const lookAfterSeconds = 2;
 export const readOrderByCode: UseCase = {
   errors: ["bad_request", "order_not_found"],
   scope: "domains:read",
+  docs: {
+    operation: "readOrder",
+    summary: "Reads an order: a registration, a renewal or another change of a name.",
+    description: "`Prefer: wait=N` holds the answer until the status changes.",
+    answers: {
+      200: { description: "The order.", body: orderShape, headers: ["check-after?", "preference-applied?"] },
+    },
+  },
 
   async handle(context, request) {
     const code: OrderCode | undefined = parseOrderCode(request.params.order_code ?? "");

@@ -6,7 +6,7 @@ import Type, { type Static } from "typebox";
 import type { NameInfo } from "#domains/changes/proof.ts";
 import type { ChangeOrder } from "#domains/managing/change-orders.ts";
 import type { OrderKind, Plan } from "#domains/managing/order-kind.ts";
-import { placeChange, placeErrors } from "#domains/managing/place.ts";
+import { placeAnswers, placeChange, placeErrors } from "#domains/managing/place.ts";
 import { judgeAbsence, seePresence } from "#domains/portfolio/looks.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
 import { recordOf } from "#domains/registry/transfer-messages.ts";
@@ -14,6 +14,7 @@ import { invalidField } from "#errors.ts";
 import { domainTransfer } from "#registry/epp/commands/domain/transfer.ts";
 import type { TransferData } from "#registry/epp/commands/domain/transfer-data.ts";
 import { parseBody } from "#use-case/body.ts";
+import { checkedByHand } from "#use-case/docs.ts";
 import type { UseCase } from "#use-case/use-case.ts";
 
 /** Why a losing registrar may reject a transfer, or must (ICANN Transfer Policy, sections I.A.3.7 and I.A.3.8). */
@@ -30,10 +31,13 @@ const rejectReasons = [
   "court-order",
 ];
 
-const requestBody = Type.Object({
-  answer: Type.Enum(["approve", "reject"]),
-  reason: Type.Optional(Type.Union([Type.String(), Type.Null()])),
-});
+const requestBody = Type.Object(
+  {
+    answer: Type.Enum(["approve", "reject"]),
+    reason: Type.Optional(checkedByHand(Type.Enum(rejectReasons, { description: "Of a reject only." }))),
+  },
+  { examples: [{ answer: "reject", reason: "unpaid" }] },
+);
 type TransferAnswer = Pick<Static<typeof requestBody>, "answer">;
 
 /** The transfer that the order answers: another one may be requested later. */
@@ -128,10 +132,16 @@ async function askTransfer(sessions: RegistrySessions, name: string): Promise<As
 export const answerTransfer: UseCase = {
   errors: placeErrors,
   scope: "domains:transfer",
+  docs: {
+    operation: "answerTransfer",
+    summary: "Orders the answer to a transfer that another registrar requests now.",
+    body: requestBody,
+    answers: placeAnswers,
+  },
 
   handle(context, request) {
     const { answer, reason } = parseBody(requestBody, request.rawBody);
-    if (answer === "reject" && !rejectReasons.includes(reason ?? "")) {
+    if (answer === "reject" && !rejectReasons.some((one) => one === reason)) {
       throw invalidField("reason", `A transfer may be rejected for one of these reasons: ${rejectReasons.join(", ")}.`);
     }
     if (answer === "approve" && (reason ?? null) !== null) {

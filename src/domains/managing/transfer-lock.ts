@@ -1,13 +1,13 @@
 /** The kind `transfer-lock`: whether other registrars can transfer the name away (clientTransferProhibited; RFC 5731 §2.3). */
 import Type from "typebox";
 import { type OrderKind, whileHeld } from "#domains/managing/order-kind.ts";
-import { placeChange, placeErrors } from "#domains/managing/place.ts";
+import { placeAnswers, placeChange, placeErrors } from "#domains/managing/place.ts";
 import { lockedStatus } from "#domains/portfolio/present.ts";
 import { domainUpdate } from "#registry/epp/commands/domain/update.ts";
 import { parseBody } from "#use-case/body.ts";
 import type { UseCase } from "#use-case/use-case.ts";
 
-const requestBody = Type.Object({ transfer_locked: Type.Boolean() });
+const requestBody = Type.Object({ transfer_locked: Type.Boolean({ examples: [true] }) });
 
 export const transferLockKind: OrderKind = {
   name: "transfer-lock",
@@ -26,6 +26,12 @@ export const transferLockKind: OrderKind = {
 export const setTransferLock: UseCase = {
   errors: placeErrors,
   scope: "domains:update",
+  docs: {
+    operation: "setTransferLock",
+    summary: "Orders whether other registrars can transfer a name away.",
+    body: requestBody,
+    answers: placeAnswers,
+  },
 
   handle(context, request) {
     const input = parseBody(requestBody, request.rawBody);

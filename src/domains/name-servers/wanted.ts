@@ -1,5 +1,6 @@
 /** The name servers that a request asks for: their form, and which addresses a reseller may set (RFC 5732 §1.1). */
 import { isIP } from "node:net";
+import Type, { type Static } from "typebox";
 import type { Database, Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { invalidField } from "#errors.ts";
@@ -8,18 +9,29 @@ import { canonicalAddress } from "#lib/net/plain-address.ts";
 import { isPublicUnicast } from "#lib/net/public-address.ts";
 import { hostNamespace } from "#registry/epp/namespaces.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
+import { checkedByHand } from "#use-case/docs.ts";
 
 /** As many as fit into a DNS answer of 512 bytes, and as registries take. */
 const nameServersMax = 13;
 const addressesMax = 13;
 
-/** A name server as it was ordered. */
-export interface WantedHost {
-  /** An A-label name. */
-  name: string;
-  /** In canonical form; absent: those that are there stay. */
-  addresses?: string[];
-}
+export const nameServerShape = Type.Object(
+  {
+    name: Type.String({ description: "An A-label name." }),
+    addresses: Type.Optional(
+      Type.Array(Type.String(), { description: "IPv4 and IPv6, of a host below a name of the same registry." }),
+    ),
+  },
+  { title: "NameServer", examples: [{ name: "ns1.hello.example", addresses: ["192.0.2.1", "2001:db8::1"] }] },
+);
+
+/** A name server as it was ordered. Addresses are in canonical form; absent: those that are there stay. */
+export type WantedHost = Static<typeof nameServerShape>;
+
+/** The field `name_servers` of a request. */
+export const nameServersField = Type.Array(checkedByHand(Type.Union([Type.String(), nameServerShape])), {
+  description: `At most ${nameServersMax} hosts; a text is a host without addresses.`,
+});
 
 /**
  * Reads the field `name_servers` of a request: names, or objects with a name and addresses.

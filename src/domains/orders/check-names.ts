@@ -1,21 +1,30 @@
+import Type, { type Static } from "typebox";
 import type { Context } from "#context.ts";
 import { findNameFacts } from "#domains/orders/name-facts.ts";
 import { askAvailability, textOfObstacle } from "#domains/registry/availability.ts";
 import { findTarget, type Target } from "#domains/registry/target.ts";
 import { ApiError, invalidField, type ValidationError } from "#errors.ts";
 import { type DomainName, InvalidDomainName, parseDomainName } from "#lib/domain-name.ts";
-import type { Money } from "#registry/epp/commands/domain/fee.ts";
+import { domainName, textLike } from "#use-case/docs.ts";
 import type { Caller, UseCase } from "#use-case/use-case.ts";
 
 const namesMax = 50;
 
+/** The price of a name that has a price of its own (RFC 8748). */
+export const priceShape = Type.Object({ amount: textLike("100.00"), currency: textLike("EUR") }, { title: "Price" });
+
+const availabilityShape = Type.Object(
+  {
+    domain_name: domainName,
+    availability: Type.Enum(["available", "taken", "blocked", "unknown"]),
+    premium: Type.Optional(priceShape),
+    reason: Type.Optional(Type.String({ description: "For people." })),
+  },
+  { title: "Availability" },
+);
+
 /** What a name's answer says beside the name. */
-interface Verdict {
-  availability: "available" | "taken" | "blocked" | "unknown";
-  premium?: Money;
-  /** For people. */
-  reason?: string;
-}
+type Verdict = Omit<Static<typeof availabilityShape>, "domain_name">;
 
 interface Question {
   name: DomainName;
@@ -27,13 +36,25 @@ interface Question {
 export const checkNames: UseCase = {
   errors: ["bad_request"],
   scope: "domains:read",
+  docs: {
+    operation: "checkNames",
+    summary: "Says whether names can be registered.",
+    description: "Each name counts as a request.",
+    query: Type.Object({
+      names: Type.String({
+        description: `1 to ${namesMax} names, separated by commas.`,
+        examples: ["hello.example,b.example"],
+      }),
+    }),
+    answers: { 200: { description: "In the order of the names.", body: Type.Array(availabilityShape) } },
+  },
 
   async handle(context, request) {
     const questions = parseNames(context, request.query);
     // The request itself is counted already.
     request.takeRequests(questions.length - 1);
     const asked = new Map<DomainName, Promise<Verdict>>();
-    const answers = questions.map(async ({ name, target }) => {
+    const answers = questions.map(async ({ name, target }): Promise<Static<typeof availabilityShape>> => {
       const verdict = asked.get(name) ?? findVerdict(context, request.caller, name, target);
       asked.set(name, verdict);
       return { domain_name: name, ...(await verdict) };

@@ -1,4 +1,4 @@
-import Type from "typebox";
+import type { Static } from "typebox";
 import type { Context } from "#context.ts";
 import { itemsText } from "#db/batch.ts";
 import { statement } from "#db/statement.ts";
@@ -16,6 +16,7 @@ import { type Delegation, divideNameServers } from "#domains/orders/delegation.t
 import { findNameFacts } from "#domains/orders/name-facts.ts";
 import { allocationTokenRow, authInfoRow } from "#domains/orders/orders.ts";
 import { countPaid, paidLimitReached } from "#domains/orders/paid-orders.ts";
+import { dryRun, requestBody } from "#domains/orders/registration-shapes.ts";
 import { askAvailability, textOfObstacle } from "#domains/registry/availability.ts";
 import { findTarget, type Target } from "#domains/registry/target.ts";
 import { ApiError, invalidField, unavailable } from "#errors.ts";
@@ -28,17 +29,6 @@ import type { RegistryProfile } from "#registry/registries.ts";
 import { parseBody } from "#use-case/body.ts";
 import { accepted } from "#use-case/check-after.ts";
 import type { Answer, UseCase, UseCaseRequest } from "#use-case/use-case.ts";
-
-const requestBody = Type.Object({
-  domain_name: Type.String(),
-  registrant: Type.Optional(Type.Unknown()),
-  contacts: Type.Optional(Type.Unknown()),
-  years: Type.Optional(Type.Integer({ minimum: 1, maximum: 10 })),
-  name_servers: Type.Optional(Type.Array(Type.Unknown())),
-  will_renew: Type.Optional(Type.Boolean()),
-  dry_run: Type.Optional(Type.Boolean()),
-  allocation_token: Type.Optional(Type.String()),
-});
 
 /** Only an operator ends a pause, which may take a while. */
 const pausedRetrySeconds = 60;
@@ -54,6 +44,19 @@ export const registerDomain: UseCase = {
     "service_unavailable",
   ],
   scope: "domains:register",
+  docs: {
+    operation: "registerDomain",
+    summary: "Orders the registration of a free name.",
+    description: "A repeat for the same name while the order is in progress gets the same answer.",
+    body: requestBody,
+    answers: {
+      202: {
+        description: "The order is accepted; `location` is where to follow it.",
+        headers: ["location", "look-again"],
+      },
+      200: { description: "Of a `dry_run`: what would be sent, or the order in progress.", body: dryRun },
+    },
+  },
 
   async handle(context, request) {
     const { domain_name: text, ...asked } = parseBody(requestBody, request.rawBody);
@@ -111,15 +114,16 @@ interface Registration {
 }
 
 /** What a registration would send. */
-function presentRegistration({ name, given, years, willRenew, delegation, fee }: Registration) {
+function presentRegistration(registration: Registration): Static<typeof dryRun> {
+  const { name, given, years, willRenew, delegation, fee } = registration;
   const { atCreate, later } = delegation;
   const { registrant, ...contacts } = given;
   return {
     domain_name: name,
     years,
     will_renew: willRenew,
-    name_servers: atCreate,
-    ...(later && { name_servers_later: later }),
+    name_servers: [...atCreate],
+    ...(later && { name_servers_later: [...later] }),
     ...(registrant && { registrant }),
     ...(isGiven(contacts) && { contacts }),
     ...(fee && { price: fee }),

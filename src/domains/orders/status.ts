@@ -1,3 +1,4 @@
+import Type, { type Static } from "typebox";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { waitForNotification } from "#db/wait.ts";
@@ -6,6 +7,7 @@ import { medianSeconds, usualSeconds } from "#domains/orders/usual-duration.ts";
 import { ApiError } from "#errors.ts";
 import { type OrderCode, parseOrderCode } from "#lib/order-code.ts";
 import { checkAfter } from "#use-case/check-after.ts";
+import { textLike } from "#use-case/docs.ts";
 import type { UseCase, UseCaseRequest } from "#use-case/use-case.ts";
 import { waitApplied } from "#use-case/wait-applied.ts";
 
@@ -55,10 +57,23 @@ export async function readOrder(context: Context, request: UseCaseRequest, code:
   return { order, secondsLeft: isFinal(order.status) ? undefined : usual - elapsedSeconds };
 }
 
+const statusShape = Type.Object(
+  { order_code: textLike("REG-G43VRN9P-AV8"), status: Type.Enum(orderStatuses) },
+  { title: "RegistrationStatus" },
+);
+
 /** GET /domains/registrations/<order_code>; `Prefer: wait=N` holds the answer until the status changes. */
 export const orderStatus: UseCase = {
   errors: ["bad_request", "order_not_found", "service_unavailable"],
   scope: "domains:read",
+  docs: {
+    operation: "readRegistration",
+    summary: "Reads the status of a registration.",
+    description: "`Prefer: wait=N` holds the answer until the status changes.",
+    answers: {
+      200: { description: "The status.", body: statusShape, headers: ["check-after?", "preference-applied?"] },
+    },
+  },
 
   async handle(context, request) {
     const code = parseOrderCode(request.params.order_code ?? "", "REG");
@@ -70,13 +85,14 @@ export const orderStatus: UseCase = {
       });
     }
     const { order, secondsLeft } = await readOrder(context, request, code);
+    const body: Static<typeof statusShape> = { order_code: order.order_code, status: order.status };
     return {
       status: 200,
       headers: {
         ...waitApplied(request),
         ...(secondsLeft !== undefined && { "check-after": checkAfter(secondsLeft) }),
       },
-      body: { order_code: order.order_code, status: order.status },
+      body,
     };
   },
 };

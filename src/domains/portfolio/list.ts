@@ -1,4 +1,7 @@
-import { type DomainRow, domainColumns, presentDomain } from "#domains/portfolio/present.ts";
+import Type, { type Static, type TSchema } from "typebox";
+import { type DomainRow, domainColumns, domainShape, presentDomain } from "#domains/portfolio/present.ts";
+import { type CsvTable, csvTable } from "#use-case/csv.ts";
+import { pageOf, pagingQuery } from "#use-case/docs.ts";
 import { readFilter } from "#use-case/filter.ts";
 import { answerPage, countedPages, pagedList } from "#use-case/paging.ts";
 import type { UseCase } from "#use-case/use-case.ts";
@@ -15,14 +18,54 @@ const filtered = countedPages(
 );
 
 /** The caller's portfolio by name, whole or filtered, paged. */
-export const domainsLister = (present: (row: DomainRow) => unknown): UseCase => ({
+export const domainsLister = <Shape extends TSchema>(
+  shape: Shape,
+  present: (row: DomainRow) => Static<Shape>,
+  csv?: CsvTable<DomainRow>,
+): UseCase => ({
   errors: ["invalid_paging_request", "bad_request"],
   scope: "domains:read",
-  handle: async (context, request) => answerPage(context, request, chooseList(request.query), "/domains", present),
+  docs: {
+    operation: "listDomains",
+    summary: "Lists your domains by name.",
+    description: "All filters that are given must hold.",
+    query: Type.Object({ ...filters, ...pagingQuery }),
+    answers: { 200: pageOf(shape, { isCsvToo: csv !== undefined }) },
+  },
+  handle: async (context, request) => answerPage(context, request, chooseList(request.query), "/domains", present, csv),
 });
 
+const filters = {
+  name_prefix: Type.Optional(Type.String({ description: "The beginning of the A-label.", examples: ["hel"] })),
+  expires_before: Type.Optional(
+    Type.String({
+      description: "A date, which begins at midnight UTC, or a time such as 2027-01-31T12:00:00Z.",
+      examples: ["2047-01-31"],
+    }),
+  ),
+  will_renew: Type.Optional(Type.Boolean({ examples: [true] })),
+};
+
 /** GET /domains */
-export const listDomains = domainsLister(presentDomain);
+export const listDomains = domainsLister(
+  domainShape,
+  presentDomain,
+  csvTable("domains", presentDomain, {
+    domain_name: (domain) => domain.domain_name,
+    expiration_date: (domain) => domain.expiration_date,
+    will_renew: (domain) => domain.will_renew,
+    registration_date: (domain) => domain.registration_date,
+    status: (domain) => domain.status,
+    statuses: (domain) => domain.statuses.join(" "),
+    name_servers: (domain) => domain.name_servers.map(({ name }) => name).join(" "),
+    dnssec: (domain) => domain.dnssec && JSON.stringify(domain.dnssec),
+    transfer_locked: (domain) => domain.transfer_locked,
+    transfer_status: (domain) => domain.transfer?.status,
+    transfer_requested_at: (domain) => domain.transfer?.requested_at,
+    transfer_gaining_registrar: (domain) => domain.transfer?.gaining_registrar,
+    transfer_answer_by: (domain) => domain.transfer?.answer_by,
+  }),
+);
 
 /** @throws ApiError `bad_request` that names the filter */
 function chooseList(query: URLSearchParams): typeof portfolio {

@@ -1,9 +1,11 @@
+import Type, { type Static, type TSchema } from "typebox";
 import type { Context } from "#context.ts";
 import { type SqlValue, type Statement, statement } from "#db/statement.ts";
 import { departureColumns, describeDeparture } from "#domains/portfolio/departures.ts";
-import { domainColumns, presentDomain } from "#domains/portfolio/present.ts";
+import { domainColumns, domainShape, presentDomain } from "#domains/portfolio/present.ts";
 import { ApiError } from "#errors.ts";
 import { InvalidDomainName, parseDomainName } from "#lib/domain-name.ts";
+import { textLike } from "#use-case/docs.ts";
 import type { Caller, UseCase } from "#use-case/use-case.ts";
 
 // One query for both: a name of the portfolio, with its orders that have not ended, or the departure of a name whose last owner
@@ -30,12 +32,19 @@ const domainByName = statement(
  * Reads one domain of the caller with one database query.
  * @param find selects it by the parameters `reseller_id` and `name`
  */
-export const domainReader = <Row>(
+export const domainReader = <Row, Shape extends TSchema>(
   find: Statement<Row, { reseller_id: SqlValue; name: SqlValue }>,
-  present: (row: Row, context: Context, caller: Caller) => unknown,
+  shape: Shape,
+  present: (row: Row, context: Context, caller: Caller) => Static<Shape>,
 ): UseCase => ({
   errors: ["invalid_request", "domain_not_valid", "domain_not_found"],
   scope: "domains:read",
+  docs: {
+    operation: "readDomain",
+    summary: "Reads one domain.",
+    description: "Of a name that has left your portfolio, the text of `domain_not_found` says when and why.",
+    answers: { 200: { description: "The domain.", body: shape } },
+  },
 
   async handle(context, request) {
     const text = request.params.domain_name ?? "";
@@ -47,8 +56,18 @@ export const domainReader = <Row>(
   },
 });
 
+const domainInFull = Type.Object(
+  {
+    ...domainShape.properties,
+    changes_pending: Type.Array(textLike("CHG-GGRR9DSX-7NH"), {
+      description: "The codes of its orders that have not ended, the oldest first.",
+    }),
+  },
+  { title: "DomainInFull" },
+);
+
 /** GET /domains/<domain_name> */
-export const readDomain = domainReader(domainByName, (domain) => {
+export const readDomain = domainReader(domainByName, domainInFull, (domain) => {
   if (domain.domain_name === null) throw new ApiError("domain_not_found", { text: describeDeparture(domain) });
   return { ...presentDomain(domain), changes_pending: domain.changes_pending };
 });

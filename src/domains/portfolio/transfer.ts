@@ -1,12 +1,17 @@
+import Type, { type Static } from "typebox";
+import { instant, textLike } from "#use-case/docs.ts";
+
 /** The transfer of a name that another registrar has asked for, as it is stored in `domains.transfer` and as resellers see it. */
-export interface TransferRecord {
-  /** A trStatus of RFC 5731 §3.1.3. */
-  status: string;
-  requested_at: string;
-  gaining_registrar: string;
-  /** When the registry decides by itself. */
-  answer_by: string;
-}
+export const transferShape = Type.Object(
+  {
+    status: Type.String({ description: "A trStatus of RFC 5731 §3.1.3.", examples: ["pending"] }),
+    requested_at: instant,
+    gaining_registrar: textLike("other-registrar"),
+    answer_by: Type.String({ ...instant, description: "When the registry decides by itself." }),
+  },
+  { title: "Transfer", description: "Another registrar asks for the name." },
+);
+export type TransferRecord = Static<typeof transferShape>;
 
 /** The transfer in a row's column. */
 export const transferOf = (column: unknown): TransferRecord | undefined =>

@@ -5,7 +5,7 @@ import { ApiError } from "#errors.ts";
 import { parseBody } from "#use-case/body.ts";
 import type { UseCase } from "#use-case/use-case.ts";
 
-const requestBody = Type.Object({ will_renew: Type.Boolean() });
+const requestBody = Type.Object({ will_renew: Type.Boolean({ examples: [false] }) });
 
 /** A renewal in progress is decided within seconds, unless the registry takes longer. */
 const underWayRetrySeconds = 60;
@@ -14,6 +14,12 @@ const underWayRetrySeconds = 60;
 export const setWillRenew: UseCase = {
   errors: ["bad_request", "domain_not_valid", "domain_not_found", "domain_renewal_underway"],
   scope: "domains:renew",
+  docs: {
+    operation: "setWillRenew",
+    summary: "Sets whether a name renews at the end of its term.",
+    body: requestBody,
+    answers: { 204: { description: "It is set; a repeat gets the same answer." } },
+  },
 
   async handle(context, request) {
     const name = parsePathName(request.params.domain_name ?? "");

@@ -6,13 +6,14 @@ import { statement } from "#db/statement.ts";
 import { ApiError, invalidField } from "#errors.ts";
 import { passwordHashRow } from "#hosting/accounts/accounts.ts";
 import { isFreeFor, lockIdentifier } from "#hosting/accounts/identifier-free.ts";
-import { hashPassword, parsePassword } from "#hosting/accounts/password.ts";
+import { hashPassword, parsePassword, passwordField } from "#hosting/accounts/password.ts";
 import { medianSeconds } from "#hosting/accounts/present.ts";
 import { serveAtIdentifier } from "#hosting/host-names/identifiers.ts";
 import { type HostIdentifier, InvalidHostIdentifier, parseNewHostIdentifier } from "#lib/host-identifier.ts";
 import type { Secret } from "#lib/secret.ts";
 import { parseBody } from "#use-case/body.ts";
 import { accepted } from "#use-case/check-after.ts";
+import type { Docs } from "#use-case/docs.ts";
 import type { UseCase, UseCaseRequest } from "#use-case/use-case.ts";
 
 /** A new account as a door's body describes it. */
@@ -24,6 +25,7 @@ export interface AccountOrder {
 }
 
 export interface AccountOrderForm {
+  body: Docs["body"];
   /** @throws ApiError `bad_request` */
   parse(rawBody: Buffer): AccountOrder;
   /** The password's name in the body. */
@@ -31,12 +33,13 @@ export interface AccountOrderForm {
 }
 
 const requestBody = Type.Object({
-  servicepack_id: Type.String(),
-  identifier: Type.String(),
-  password: Type.String(),
+  servicepack_id: Type.String({ examples: ["14490"] }),
+  identifier: Type.String({ description: "A host name; usually the FTP user name.", examples: ["hello.example"] }),
+  password: passwordField,
 });
 
 const form: AccountOrderForm = {
+  body: requestBody,
   passwordField: "password",
   parse(rawBody) {
     const { servicepack_id: packId, identifier, password } = parseBody(requestBody, rawBody);
@@ -99,7 +102,7 @@ const insertFirstHistory = statement(
 );
 
 /** Answers 202: the account is being created. */
-export const accountCreator = ({ parse, passwordField }: AccountOrderForm): UseCase => ({
+export const accountCreator = ({ body, parse, passwordField }: AccountOrderForm): UseCase => ({
   errors: [
     "missing_reseller",
     "missing_reseller_profile",
@@ -109,6 +112,17 @@ export const accountCreator = ({ parse, passwordField }: AccountOrderForm): UseC
     "service_unavailable",
   ],
   scope: "hosting:create",
+  docs: {
+    operation: "createHostingAccount",
+    summary: "Orders a hosting account.",
+    body,
+    answers: {
+      202: {
+        description: "It is being created; `location` is where to follow it.",
+        headers: ["location", "look-again"],
+      },
+    },
+  },
 
   async handle(context, request) {
     if (request.caller.kind !== "reseller") throw new ApiError("missing_reseller");

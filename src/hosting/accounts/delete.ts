@@ -22,6 +22,12 @@ const failedOfSameName = statement(
 export const deleteHostingAccount: UseCase = {
   errors: ["hostingaccount_invalid_identifier"],
   scope: "hosting:delete",
+  docs: {
+    operation: "deleteHostingAccount",
+    summary: "Deletes a hosting account.",
+    description: "It can be read until its server has confirmed that login and site are removed.",
+    answers: { 202: { description: "It is being deleted; a repeat gets the same answer.", headers: ["location"] } },
+  },
 
   async handle(context, request) {
     return context.database.transaction(async (tx) => {

@@ -6,7 +6,7 @@ import { getCallersAccount } from "#hosting/accounts/find-account.ts";
 import { parseBody } from "#use-case/body.ts";
 import type { UseCase } from "#use-case/use-case.ts";
 
-const requestBody = Type.Object({ enabled: Type.Boolean() });
+const requestBody = Type.Object({ enabled: Type.Boolean({ examples: [false] }) });
 
 const lockFtp = statement(
   "hosting-account-lock-ftp",
@@ -30,6 +30,12 @@ const withoutPassword =
 export const configureFtp: UseCase = {
   errors: ["bad_request", "hostingaccount_invalid_identifier", "hostingaccount_not_changeable"],
   scope: "hosting:update",
+  docs: {
+    operation: "configureFtp",
+    summary: "Enables or disables FTP of a hosting account.",
+    body: requestBody,
+    answers: { 204: { description: "Within seconds it is in effect; a repeat gets the same answer." } },
+  },
 
   async handle(context, request) {
     const { enabled } = parseBody(requestBody, request.rawBody);

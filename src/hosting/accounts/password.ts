@@ -36,12 +36,26 @@ export async function hashPassword(context: Context, resellerId: number, passwor
   }
 }
 
-const requestBody = Type.Object({ password: Type.String() });
+/** A password in a body. */
+export const passwordField = Type.String({
+  format: "password",
+  description: "8 to 64 characters, at most 72 bytes; not a common password, and without the identifier.",
+  examples: ["xkn3qjfYGmrM6jqfwuA4sQY4"],
+});
+
+const requestBody = Type.Object({ password: passwordField });
 
 /** PUT /hostingaccounts/<identifier>/password: 202; within seconds the new password works, and the old one does not. */
 export const setHostingPassword: UseCase = {
   errors: ["bad_request", "hostingaccount_invalid_identifier", "hostingaccount_not_changeable", "service_unavailable"],
   scope: "hosting:update",
+  docs: {
+    operation: "setHostingPassword",
+    summary: "Sets the password of a hosting account.",
+    description: "Within seconds the new password works, the old one does not, and open FTP sessions are closed.",
+    body: requestBody,
+    answers: { 202: { description: "It is being applied.", headers: ["location"] } },
+  },
 
   async handle(context, request) {
     const body = parseBody(requestBody, request.rawBody);

@@ -1,8 +1,10 @@
+import Type, { type Static } from "typebox";
 import type { Context } from "#context.ts";
 import type { RowOf } from "#db/statement.ts";
 import { ftpIsOpen, provenHostNames } from "#hosting/accounts/accounts.ts";
 import { hostingStatuses } from "#hosting/accounts/states.ts";
 import { ftpUsername, nodeKinds } from "#hosting/nodes/nodes.ts";
+import { instant, textLike } from "#use-case/docs.ts";
 
 /** SQL: a requested change is not applied yet. An ended account has none. */
 export const hasChangesPending = "applied_version < wanted_version AND status NOT IN ('Failed', 'Removed')";
@@ -68,30 +70,66 @@ export const accountDetails = {
 /** An empty page of a list has one row of nulls. */
 export type AccountRow = { [Column in keyof typeof accountColumns]: RowOf<typeof accountColumns>[Column] | null };
 
-/** The public form of a hosting account. */
-export function presentAccount(context: Context, row: AccountRow) {
+/** A removed account is not shown. */
+export const hostingStatusShape = Type.Enum(["Ready", "Provisioning", "Suspended", "Failed"]);
+export type ShownStatus = Static<typeof hostingStatusShape>;
+
+const count = (example: number) => Type.Integer({ minimum: 0, examples: [example] });
+
+export const accountShape = Type.Object(
+  {
+    identifier: textLike("hello.example"),
+    servicepack_id: textLike("14490"),
+    servicepack_version: Type.Integer({ examples: [1] }),
+    status: hostingStatusShape,
+    created_at: instant,
+    ftp: Type.Object({
+      host: Type.Optional(Type.String()),
+      port: Type.Optional(Type.Integer()),
+      username: textLike("hello.example"),
+      enabled: Type.Optional(Type.Literal(false, { description: "Nobody can log in." })),
+    }),
+    web: Type.Object({ url: textLike("http://hello.example.localhost:7480/") }),
+    disk_quota_bytes: count(100_000_000),
+    disk_used_bytes: count(71_680),
+    files_max: count(10_000),
+    files_used: count(12),
+    traffic_bytes_month: Type.Integer({ minimum: 0, description: "0 means unlimited.", examples: [50_000_000_000] }),
+    traffic_used_bytes: Type.Optional(
+      Type.Integer({ minimum: 0, description: "This month; missing until it is counted." }),
+    ),
+    host_names_max: count(10),
+    changes_pending: Type.Boolean({ examples: [false] }),
+    removal_requested_at: Type.Optional(instant),
+    error_text: Type.Optional(Type.String({ description: "Why it failed." })),
+  },
+  { title: "HostingAccount" },
+);
+
+/** The public form of a hosting account. @param row of an account */
+export function presentAccount(context: Context, row: AccountRow): Static<typeof accountShape> {
   const [scheme, usualPort] = row.web_is_https ? ["https", 443] : ["http", 80];
   const port = row.web_port === null || row.web_port === usualPort ? "" : `:${row.web_port}`;
   return {
-    identifier: row.identifier,
+    identifier: row.identifier!,
     servicepack_id: String(row.servicepack_id),
-    servicepack_version: row.servicepack_version,
-    status: row.status,
-    created_at: row.created_at?.toISOString(),
+    servicepack_version: row.servicepack_version!,
+    status: row.status as ShownStatus,
+    created_at: row.created_at!.toISOString(),
     ftp: {
-      ...(row.ftp_host !== null && { host: row.ftp_host, port: row.ftp_port }),
+      ...(row.ftp_host !== null && { host: row.ftp_host, port: row.ftp_port! }),
       username: ftpUsername(row.node_kind, row.identifier ?? "", context.siteDomain),
       ...(row.ftp_is_open === false && row.status !== "Failed" && { enabled: false }),
     },
     web: { url: `${scheme}://${row.identifier}.${context.siteDomain}${port}/` },
-    disk_quota_bytes: row.disk_quota_bytes,
-    disk_used_bytes: row.disk_used_bytes,
-    files_max: row.files_max,
-    files_used: row.files_used,
-    traffic_bytes_month: row.traffic_bytes_month,
+    disk_quota_bytes: row.disk_quota_bytes!,
+    disk_used_bytes: row.disk_used_bytes!,
+    files_max: row.files_max!,
+    files_used: row.files_used!,
+    traffic_bytes_month: row.traffic_bytes_month!,
     ...(row.traffic_used_bytes !== null && { traffic_used_bytes: row.traffic_used_bytes }),
-    host_names_max: row.host_names_max,
-    changes_pending: row.changes_pending,
+    host_names_max: row.host_names_max!,
+    changes_pending: row.changes_pending!,
     ...(row.removal_requested_at !== null && { removal_requested_at: row.removal_requested_at.toISOString() }),
     ...(row.status === "Failed" && { error_text: row.error_text ?? "The account could not be created." }),
   };

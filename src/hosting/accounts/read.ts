@@ -1,3 +1,4 @@
+import Type, { type Static, type TSchema } from "typebox";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { waitForNotification } from "#db/wait.ts";
@@ -7,12 +8,14 @@ import {
   type AccountRow,
   accountColumns,
   accountDetails,
+  accountShape,
   medianSeconds,
   presentAccount,
   shownAccounts,
 } from "#hosting/accounts/present.ts";
 import { canonicalForLookUp } from "#lib/host-identifier.ts";
 import { checkAfter } from "#use-case/check-after.ts";
+import { pageOf, pagingQuery } from "#use-case/docs.ts";
 import { answerPage, pagedList } from "#use-case/paging.ts";
 import type { UseCase, UseCaseRequest } from "#use-case/use-case.ts";
 import { waitApplied } from "#use-case/wait-applied.ts";
@@ -72,9 +75,21 @@ export const findAccountById = ({ database }: Context, { caller }: UseCaseReques
   database.point(accountById, { reseller_id: caller.resellerId, id });
 
 /** Reads the caller's account with the identifier in the path; `Prefer: wait=N` holds the answer until the status changes. */
-export const accountReader = (present: (context: Context, account: AccountDetails) => unknown): UseCase => ({
+export const accountReader = <Shape extends TSchema>(
+  operation: string,
+  shape: Shape,
+  present: (context: Context, account: AccountDetails) => Static<Shape>,
+): UseCase => ({
   errors: ["hostingaccount_invalid_identifier"],
   scope: "hosting:read",
+  docs: {
+    operation,
+    summary: "Reads a hosting account, as soon as its creation is answered.",
+    description: "`Prefer: wait=N` holds the answer while it is being created.",
+    answers: {
+      200: { description: "The account.", body: shape, headers: ["look-again?", "preference-applied?"] },
+    },
+  },
 
   async handle(context, request) {
     const identifier = canonicalForLookUp(request.params.identifier ?? "");
@@ -94,7 +109,7 @@ export const accountReader = (present: (context: Context, account: AccountDetail
 });
 
 /** GET /hostingaccounts/<identifier> */
-export const readHostingAccount = accountReader(presentAccount);
+export const readHostingAccount = accountReader("readHostingAccount", accountShape, presentAccount);
 
 /** SQL: the accounts that lists show. */
 export const listedAccounts = `FROM ${shownAccounts} WHERE status NOT IN ('Failed', 'Removed')`;
@@ -104,11 +119,27 @@ const accounts = pagedList("hosting", "identifier", listedAccounts, accountColum
  * Lists the caller's accounts by identifier, paged. Failed ones are read one by one.
  * @param path of the list, below the request's prefix
  */
-export const accountsLister = (path: string, present: (context: Context, row: AccountRow) => unknown): UseCase => ({
+export const accountsLister = <Shape extends TSchema>(
+  operation: string,
+  path: string,
+  shape: Shape,
+  present: (context: Context, row: AccountRow) => Static<Shape>,
+): UseCase => ({
   errors: ["invalid_paging_request"],
   scope: "hosting:read",
+  docs: {
+    operation,
+    summary: "Lists your hosting accounts by identifier, without failed ones.",
+    query: Type.Object(pagingQuery),
+    answers: { 200: pageOf(shape) },
+  },
   handle: (context, request) => answerPage(context, request, accounts, path, (row) => present(context, row)),
 });
 
 /** GET /hostingaccounts */
-export const listHostingAccounts = accountsLister("/hostingaccounts", presentAccount);
+export const listHostingAccounts = accountsLister(
+  "listHostingAccounts",
+  "/hostingaccounts",
+  accountShape,
+  presentAccount,
+);

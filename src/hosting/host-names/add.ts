@@ -51,6 +51,14 @@ const checkNow = statement("host-name-check-now", "SELECT host_names_look(ARRAY[
 export const addHostNameToAccount: UseCase = {
   errors: ["hostingaccount_invalid_identifier", "bad_request", "host_name_not_available"],
   scope: "hosting:update",
+  docs: {
+    operation: "addHostName",
+    summary: "Adds a host name to a hosting account, or checks it again at once.",
+    description: "The site answers there once you have proven control over the name. The request has no body.",
+    answers: {
+      202: { description: "It is being checked; `location` is the host name.", headers: ["location", "check-after"] },
+    },
+  },
 
   async handle(context, request) {
     const identifier = canonicalForLookUp(request.params.identifier ?? "");

@@ -1,3 +1,4 @@
+import Type, { type Static } from "typebox";
 import type { Context } from "#context.ts";
 import { type RowOf, statement } from "#db/statement.ts";
 import { ApiError } from "#errors.ts";
@@ -5,6 +6,7 @@ import { proofLabel, proofText } from "#hosting/host-names/dns.ts";
 import { hostNameStatuses } from "#hosting/host-names/states.ts";
 import { canonicalForLookUp } from "#lib/host-identifier.ts";
 import { checkAfter } from "#use-case/check-after.ts";
+import { instant, textLike } from "#use-case/docs.ts";
 import type { UseCase } from "#use-case/use-case.ts";
 
 /** SQL: live accounts with their host names; one row without a name for an account that has none. */
@@ -34,15 +36,37 @@ const hostNamesOfAnyAccount = statement(
   columns,
 );
 
-/** The public form of a host name. */
-function presentHostName(row: RowOf<typeof columns>) {
+const hostNameShape = Type.Object(
+  {
+    host_name: textLike("www.hello.example"),
+    status: Type.Enum(hostNameStatuses),
+    record: Type.Object(
+      {
+        name: textLike("_deedhouse.www.hello.example"),
+        type: Type.Literal("TXT"),
+        value: textLike("deedhouse-site=0f3c5a7e91b24d6880aabbccddeeff00"),
+      },
+      { description: "The DNS record that proves the name." },
+    ),
+    proven_by: Type.Optional(Type.Enum(["dns", "portfolio", "identifier"])),
+    reason: Type.Optional(Type.String({ description: "Why it is not proven. For people." })),
+    created_at: instant,
+    checked_at: Type.Optional(instant),
+    next_check_at: Type.Optional(instant),
+  },
+  { title: "HostName" },
+);
+type HostName = Static<typeof hostNameShape>;
+
+/** The public form of a host name. @param row of a host name */
+function presentHostName(row: RowOf<typeof columns>): HostName {
   return {
-    host_name: row.host_name,
-    status: row.status,
+    host_name: row.host_name!,
+    status: row.status!,
     record: { name: `${proofLabel}.${row.host_name}`, type: "TXT", value: proofText(row.proof ?? "") },
-    ...(row.proven_by !== null && { proven_by: row.proven_by }),
+    ...(row.proven_by !== null && { proven_by: row.proven_by as NonNullable<HostName["proven_by"]> }),
     ...(row.reason !== null && { reason: row.reason }),
-    created_at: row.created_at?.toISOString(),
+    created_at: row.created_at!.toISOString(),
     ...(row.checked_at && { checked_at: row.checked_at.toISOString() }),
     ...(row.next_check_at && { next_check_at: row.next_check_at.toISOString() }),
   };
@@ -60,6 +84,11 @@ async function readHostNames({ database }: Context, resellerId: number, identifi
 export const listHostNames: UseCase = {
   errors: ["hostingaccount_invalid_identifier"],
   scope: "hosting:read",
+  docs: {
+    operation: "listHostNames",
+    summary: "Lists the host names of a hosting account by name.",
+    answers: { 200: { description: "All of them: the list has no pages.", body: Type.Array(hostNameShape) } },
+  },
 
   async handle(context, { caller, params }) {
     const rows = await readHostNames(context, caller.resellerId, params.identifier);
@@ -71,6 +100,11 @@ export const listHostNames: UseCase = {
 export const readHostName: UseCase = {
   errors: ["hostingaccount_invalid_identifier", "host_name_not_found"],
   scope: "hosting:read",
+  docs: {
+    operation: "readHostName",
+    summary: "Reads a host name: the record to set, and its last check.",
+    answers: { 200: { description: "The host name.", body: hostNameShape, headers: ["check-after?"] } },
+  },
 
   async handle(context, { caller, params }) {
     const rows = await readHostNames(context, caller.resellerId, params.identifier);

@@ -22,6 +22,11 @@ const removeHostName = statement(
 export const removeHostNameFromAccount: UseCase = {
   errors: ["hostingaccount_invalid_identifier", "host_name_not_found"],
   scope: "hosting:update",
+  docs: {
+    operation: "removeHostName",
+    summary: "Removes a host name from a hosting account.",
+    answers: { 202: { description: "The site stops answering there within seconds.", headers: ["location"] } },
+  },
 
   async handle(context, request) {
     const identifier = canonicalForLookUp(request.params.identifier ?? "");

@@ -1,4 +1,6 @@
+import Type, { type Static, type TSchema } from "typebox";
 import { statement } from "#db/statement.ts";
+import { textLike } from "#use-case/docs.ts";
 import type { UseCase } from "#use-case/use-case.ts";
 
 const offeredPacks = statement(
@@ -22,9 +24,17 @@ const offeredPacks = statement(
 type OfferedPack = NonNullable<(typeof offeredPacks)["row"]>;
 
 /** The packs on offer to the caller. */
-export const packsLister = (present: (pack: OfferedPack) => unknown): UseCase => ({
+export const packsLister = <Shape extends TSchema>(
+  shape: Shape,
+  present: (pack: OfferedPack) => Static<Shape>,
+): UseCase => ({
   errors: [],
   scope: "servicepacks:read",
+  docs: {
+    operation: "listServicePacks",
+    summary: "Lists the service packs that are offered to you.",
+    answers: { 200: { description: "All of them: the list has no pages.", body: Type.Array(shape) } },
+  },
 
   async handle(context, request) {
     const packs = await context.database.point(offeredPacks, { reseller_id: request.caller.resellerId });
@@ -32,10 +42,28 @@ export const packsLister = (present: (pack: OfferedPack) => unknown): UseCase =>
   },
 });
 
+const limit = (example: number) => Type.Integer({ minimum: 0, examples: [example] });
+
+const packShape = Type.Object(
+  {
+    id: Type.String({ description: "Digits.", examples: ["14490"] }),
+    name: textLike("Small"),
+    kind: Type.Literal("hosting"),
+    version: Type.Integer({ minimum: 1, examples: [2] }),
+    disk_quota_bytes: limit(100_000_000),
+    files_max: limit(10_000),
+    ftp_sessions_max: limit(4),
+    traffic_bytes_month: Type.Integer({ minimum: 0, description: "0 means unlimited.", examples: [50_000_000_000] }),
+    host_names_max: limit(10),
+    features: Type.Array(textLike("ftp")),
+  },
+  { title: "ServicePack" },
+);
+
 /** GET /servicepacks. Ids are strings of digits. */
-export const listServicePacks = packsLister(({ id, name, ...terms }) => ({
+export const listServicePacks = packsLister(packShape, ({ id, name, ...terms }) => ({
   id: String(id),
   name,
-  kind: "hosting",
+  kind: "hosting" as const,
   ...terms,
 }));

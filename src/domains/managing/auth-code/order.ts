@@ -2,7 +2,7 @@
 import type { Context } from "#context.ts";
 import { authCodeKind } from "#domains/managing/auth-code/kind.ts";
 import type { AuthCodeInput } from "#domains/managing/auth-code/rows.ts";
-import { type LockedName, placeChange } from "#domains/managing/place.ts";
+import { type LockedName, placeAnswers, placeChange } from "#domains/managing/place.ts";
 import { lockedStatus } from "#domains/portfolio/present.ts";
 import { ApiError } from "#errors.ts";
 import { newAuthCode } from "#lib/auth-code.ts";
@@ -23,6 +23,12 @@ export const orderAuthCode: UseCase = {
     "order_limit_reached",
   ],
   scope: "domains:transfer",
+  docs: {
+    operation: "orderAuthCode",
+    summary: "Orders a new code with which another registrar can request a name's transfer.",
+    description: "It replaces the code before. The request has no body.",
+    answers: placeAnswers,
+  },
 
   handle(context, request) {
     return placeChange(context, request, {

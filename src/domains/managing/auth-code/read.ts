@@ -1,8 +1,10 @@
 /** GET /domains/<domain_name>/auth-code: the code, until it expires. */
+import Type, { type Static } from "typebox";
 import { statement } from "#db/statement.ts";
 import { changeSecretRow } from "#domains/managing/change-orders.ts";
 import { parsePathName } from "#domains/portfolio/read.ts";
 import { ApiError } from "#errors.ts";
+import { domainName, instant } from "#use-case/docs.ts";
 import type { UseCase } from "#use-case/use-case.ts";
 
 const codeForOwner = statement(
@@ -13,9 +15,19 @@ const codeForOwner = statement(
   { domain_name: "text", change_code: "text?", code_sealed: "bytea?", expires_at: "timestamptz?" },
 );
 
+const authCodeShape = Type.Object(
+  { domain_name: domainName, auth_code: Type.String({ examples: ["f3Zk0v-aM2Qx9LpT"] }), expires_at: instant },
+  { title: "AuthCode" },
+);
+
 export const readAuthCode: UseCase = {
   errors: ["domain_not_valid", "domain_not_found", "auth_code_not_found"],
   scope: "domains:transfer",
+  docs: {
+    operation: "readAuthCode",
+    summary: "Reads the code with which another registrar can request a name's transfer, until it expires.",
+    answers: { 200: { description: "The code.", body: authCodeShape } },
+  },
 
   async handle({ database, clock, sealer }, request) {
     const name = parsePathName(request.params.domain_name ?? "");
@@ -25,7 +37,11 @@ export const readAuthCode: UseCase = {
     const { domain_name, change_code, code_sealed, expires_at } = row;
     if (change_code === null || code_sealed === null) throw new ApiError("auth_code_not_found");
     const code = sealer.open(changeSecretRow(change_code), code_sealed);
-    const body = { domain_name, auth_code: code.reveal(), expires_at: expires_at?.toISOString() };
+    const body: Static<typeof authCodeShape> = {
+      domain_name,
+      auth_code: code.reveal(),
+      expires_at: expires_at!.toISOString(),
+    };
     return { status: 200, body };
   },
 };

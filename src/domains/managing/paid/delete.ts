@@ -4,13 +4,14 @@
  * nothing and is free at once; later it can be restored for some time (RFC 3915 §3).
  */
 
+import Type from "typebox";
 import { type Ask, type NameInfo, ofCommand } from "#domains/changes/proof.ts";
 import type { ChangeEnd, ChangeOrder } from "#domains/managing/change-orders.ts";
 import { type OrderKind, type Plan, refusedByStatus } from "#domains/managing/order-kind.ts";
 import { planHosts } from "#domains/managing/paid/delete-hosts.ts";
 import { whileInPortfolio } from "#domains/managing/paid/scheduled.ts";
 import { findUnderWay } from "#domains/managing/paid/underway.ts";
-import { placeChange, placeErrors } from "#domains/managing/place.ts";
+import { placeAnswers, placeChange, placeErrors } from "#domains/managing/place.ts";
 import { parsePathName } from "#domains/portfolio/read.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { addDays } from "#domains/renewals/terms.ts";
@@ -18,6 +19,7 @@ import { ApiError, invalidField } from "#errors.ts";
 import { isServerFault, isSuccess } from "#registry/epp/codes.ts";
 import { domainDelete } from "#registry/epp/commands/domain/delete.ts";
 import type { DomainInfo } from "#registry/epp/commands/domain/info.ts";
+import { domainName } from "#use-case/docs.ts";
 import type { UseCase } from "#use-case/use-case.ts";
 
 const deleteName = "domain:delete";
@@ -130,6 +132,13 @@ function restorableUntil(
 export const deleteDomain: UseCase = {
   errors: placeErrors,
   scope: "domains:delete",
+  docs: {
+    operation: "deleteDomain",
+    summary: "Orders the deletion of a name.",
+    description: "The order's `next` says whether and until when the name can be restored.",
+    query: Type.Object({ confirm: Type.String({ ...domainName, description: "The name again." }) }),
+    answers: placeAnswers,
+  },
 
   handle(context, request) {
     const name = parsePathName(request.params.domain_name ?? "");

@@ -2,7 +2,7 @@
 import Type from "typebox";
 import { type OrderedRenewal, renewOrderKind } from "#domains/managing/paid/renew-kind.ts";
 import { findUnderWay, renewalUnderWay } from "#domains/managing/paid/underway.ts";
-import { type LockedName, placeChange, placeErrors } from "#domains/managing/place.ts";
+import { type LockedName, placeAnswers, placeChange, placeErrors } from "#domains/managing/place.ts";
 import { cancelScheduledOrder } from "#domains/renewals/scheduled-order.ts";
 import { dayOf, isAnotherDate, termAfter } from "#domains/renewals/terms.ts";
 import { ApiError, invalidField } from "#errors.ts";
@@ -13,14 +13,24 @@ import type { UseCase } from "#use-case/use-case.ts";
 const registeredYearsMax = 10;
 
 const requestBody = Type.Object({
-  years: Type.Integer({ minimum: 1, maximum: registeredYearsMax }),
-  expiration_date: Type.String(),
+  years: Type.Integer({ minimum: 1, maximum: registeredYearsMax, examples: [1] }),
+  expiration_date: Type.String({
+    description: "The domain's current one, or its UTC date: a request that is sent again never buys a second term.",
+    examples: ["2027-11-21"],
+  }),
 });
 
 /** POST /domains/<domain_name>/renewals: 202 and an order. */
 export const renewDomain: UseCase = {
   errors: [...placeErrors, "domain_expiration_changed", "domain_renewal_underway"],
   scope: "domains:renew",
+  docs: {
+    operation: "renewDomain",
+    summary: "Orders the renewal of a name now.",
+    description: "It takes the place of the term's scheduled renewal.",
+    body: requestBody,
+    answers: placeAnswers,
+  },
 
   handle(context, request) {
     const { years, expiration_date: given } = parseBody(requestBody, request.rawBody);

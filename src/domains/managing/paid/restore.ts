@@ -9,7 +9,7 @@ import type { ChangeOrder } from "#domains/managing/change-orders.ts";
 import { type OrderKind, type Plan, whileHeld } from "#domains/managing/order-kind.ts";
 import { reportOf } from "#domains/managing/paid/restore-report.ts";
 import { findUnderWay, renewalUnderWay } from "#domains/managing/paid/underway.ts";
-import { type NewChange, placeOrder } from "#domains/managing/place.ts";
+import { type NewChange, placeAnswers, placeOrder } from "#domains/managing/place.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { ApiError } from "#errors.ts";
 import type { Money } from "#registry/epp/commands/domain/fee.ts";
@@ -105,6 +105,12 @@ export const restoreDomain: UseCase = {
     "order_limit_reached",
   ],
   scope: "domains:register",
+  docs: {
+    operation: "restoreDomain",
+    summary: "Orders that a deleted name comes back.",
+    description: "Only its last owner can restore it, until its `restorable_until`. The request has no body.",
+    answers: placeAnswers,
+  },
 
   handle(context, request) {
     const input: Ordered = { deleted_at: "" };

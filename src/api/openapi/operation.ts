@@ -1,0 +1,128 @@
+/** One operation of openapi.json. */
+import type { TObject, TSchema } from "typebox";
+import { describeErrors } from "#api/openapi/errors.ts";
+import { describeHeaders, pathParameters, type RequestHeader } from "#api/openapi/headers.ts";
+import { exampleOf, examplesOf, type Shapes } from "#api/openapi/shapes.ts";
+import type { ErrorCode } from "#errors.ts";
+import type { Docs, HeaderName } from "#use-case/docs.ts";
+import type { Scope } from "#use-case/use-case.ts";
+
+export interface DescribedRoute {
+  method: string;
+  /** `:name` is one path segment. */
+  path: string;
+  docs: Docs;
+  errors: readonly ErrorCode[];
+  /** Any of them opens the route; absent when the request is not signed. */
+  scopes?: readonly Scope[];
+  changesNothing?: true | undefined;
+  isSignatureOptional?: boolean;
+}
+
+const isWriting = ({ method, changesNothing }: DescribedRoute) => method !== "GET" && !changesNothing;
+
+/** How the signed forms look in a requirement: any entry is enough. The scopes are the roles of OpenAPI 3.1. */
+const signedForms = [["hmac"], ["signature", "signatureInput"]];
+
+/** An operation as OpenAPI has it. @param isV2 it is served under /v2, where some names differ */
+export function describeOperation(shapes: Shapes, route: DescribedRoute, isV2: boolean) {
+  const { docs, scopes } = route;
+  const isWrite = isWriting(route);
+  const isSigned = scopes !== undefined;
+  const scopeNames = (scopes ?? []).map((scope) => `\`${scope}\``).join(" or ");
+  const needs = isSigned ? `Scope: ${scopeNames}.` : "The request is not signed.";
+  const anonymous = route.isSignatureOptional ? [{}] : [];
+  const lookAgainHeader = isV2 ? "retry-after" : "check-after";
+  return {
+    operationId: isV2 ? `${docs.operation}V2` : docs.operation,
+    tags: [tagOf(route.path)],
+    summary: docs.summary,
+    description: [docs.description, needs].filter(Boolean).join(" "),
+    security: [
+      ...anonymous,
+      ...(scopes ?? []).flatMap((scope) =>
+        signedForms.map((schemes) => Object.fromEntries(schemes.map((scheme) => [scheme, [scope]]))),
+      ),
+    ],
+    parameters: describeParameters(shapes, route),
+    ...(docs.body && { requestBody: describeBody(shapes, docs.body) }),
+    responses: {
+      ...Object.fromEntries(
+        Object.entries(docs.answers).map(([status, answer]) => {
+          const replayed = isWrite && isSigned ? (["idempotency-replayed?"] as const) : [];
+          const names = [...(answer.headers ?? []), ...replayed];
+          const headers = describeHeaders(names, lookAgainHeader);
+          // As a second content it would make the type of a generated client's answer a list or a text.
+          const csv = answer.isCsvToo && { "x-csv": true };
+          return [
+            status,
+            { description: answer.description, headers, ...csv, ...describeContent(shapes, answer.body) },
+          ];
+        }),
+      ),
+      ...describeErrors(route.errors, { isSigned, isWrite }),
+    },
+  };
+}
+
+/** In the order of the page. */
+export const tags = [
+  { name: "Domains", description: "The names of your portfolio, and what changes them." },
+  { name: "Orders", description: "What you have ordered about names." },
+  { name: "Renewals", description: "What happens at the end of each term." },
+  { name: "Hosting accounts", description: "FTP, web space and host names." },
+  { name: "Later form", description: "The same under /v2, in the shapes of a later form of this API." },
+  { name: "About this API", description: "Without a signature." },
+] as const;
+type TagName = (typeof tags)[number]["name"];
+
+const tagsOfPaths: Readonly<Record<string, TagName>> = {
+  domains: "Domains",
+  orders: "Orders",
+  renewals: "Renewals",
+  hostingaccounts: "Hosting accounts",
+  servicepacks: "Hosting accounts",
+  v2: "Later form",
+};
+const tagOf = (path: string): TagName => tagsOfPaths[path.split("/")[1]!] ?? "About this API";
+
+function describeParameters(shapes: Shapes, route: DescribedRoute) {
+  const { path, docs, scopes } = route;
+  const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name]) => {
+    if (!pathParameters[name!]) throw new Error(`describe the path's parameter ${name} in headers.ts`);
+    return { $ref: `#/components/parameters/${name}` };
+  });
+  const required: readonly string[] = docs.query?.required ?? [];
+  const inQuery = Object.entries((docs.query?.properties ?? {}) as Record<string, TSchema>).map(([name, shape]) => {
+    const { description, ...schema } = shapes.describe(shape);
+    return {
+      name,
+      in: "query",
+      required: required.includes(name),
+      ...(description !== undefined && { description }),
+      schema,
+    };
+  });
+  const answers = (name: HeaderName) =>
+    Object.values(docs.answers).some(({ headers = [] }) => headers.some((header) => header.startsWith(name)));
+  const headers: RequestHeader[] = [
+    ...(answers("preference-applied") ? (["Prefer"] as const) : []),
+    ...(answers("etag") ? (["IfNoneMatch"] as const) : []),
+    ...(scopes && isWriting(route) ? (["IdempotencyKey"] as const) : []),
+    ...(scopes && docs.body ? (["ContentDigest"] as const) : []),
+  ];
+  return [...inPath, ...inQuery, ...headers.map((name) => ({ $ref: `#/components/parameters/${name}` }))];
+}
+
+function describeBody(shapes: Shapes, body: TObject) {
+  const examples = examplesOf(body).map((value, index) => [`example${index + 1}`, { value }]);
+  return {
+    required: true,
+    content: { "application/json": { schema: shapes.describe(body), examples: Object.fromEntries(examples) } },
+  };
+}
+
+function describeContent(shapes: Shapes, body: TSchema | undefined) {
+  if (!body) return {};
+  return { content: { "application/json": { schema: shapes.describe(body), example: exampleOf(body) } } };
+}

@@ -1,0 +1,56 @@
+/** Tables as CSV: RFC 4180, in UTF-8. */
+
+export type CsvValue = string | number | boolean | null | undefined;
+
+export interface CsvTable<Row> {
+  /** Of the file, without its ending. */
+  name: string;
+  header: readonly string[];
+  cells(row: Row): CsvValue[];
+}
+
+/**
+ * Declares the columns of a list, in their order.
+ * @param present the public form of a row, which the columns read
+ */
+export function csvTable<Row, Shown>(
+  name: string,
+  present: (row: Row) => Shown,
+  columns: Readonly<Record<string, (shown: Shown) => CsvValue>>,
+): CsvTable<Row> {
+  const readers = Object.values(columns);
+  return {
+    name,
+    header: Object.keys(columns),
+    cells(row) {
+      const shown = present(row);
+      return readers.map((read) => read(shown));
+    },
+  };
+}
+
+/** One line, with the CRLF at its end. */
+export function csvLine(cells: readonly CsvValue[]): string {
+  return `${cells.map(csvCell).join(",")}\r\n`;
+}
+
+/** A spreadsheet would take these for the beginning of a formula (OWASP, CSV injection). */
+const formulaStart = /^[=+\-@\t\r\n]/;
+const needsQuotes = /[",\r\n]/;
+
+function csvCell(value: CsvValue): string {
+  const given = value === null || value === undefined ? "" : String(value);
+  const text = formulaStart.test(given) ? `'${given}` : given;
+  return needsQuotes.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+const refused = /;\s*q=0(?:\.0*)?\s*(?:;|$)/;
+const jsonTypes = /^(?:\*\/\*|application\/\*|(?:application|text)\/json|[^/]+\/[^/]+\+json)$/;
+
+/** Whether a client takes CSV and no JSON. Existing clients send all kinds of lists and expect JSON. */
+export function wantsCsv(accept: string | undefined): boolean {
+  const list = accept?.toLowerCase() ?? "";
+  if (!list.includes("text/csv")) return false;
+  const types = list.split(",").flatMap((range) => (refused.test(range) ? [] : [range.replace(/;.*/s, "").trim()]));
+  return types.includes("text/csv") && !types.some((type) => jsonTypes.test(type));
+}

@@ -1,0 +1,74 @@
+/** The programs of docs/start.md, each as it is printed there. */
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { after, test } from "node:test";
+import { startTestGateway } from "../harness/gateway.ts";
+import { repository, runTool } from "../harness/running-system.ts";
+
+const page = readFileSync(join(repository, "docs/start.md"), "utf8");
+const programs = [...page.matchAll(/```(\w+) \[([\w ]+)\]\n(.*?)```/gs)].map(([, , name, code]) => ({
+  name: name!,
+  code: code!,
+}));
+
+/** How each is run, as its first line says, and the Debian package that it needs. */
+const runs: Record<string, { file: string; command: string[]; probe: string[]; needs: string }> = {
+  bash: { file: "start.sh", command: ["bash"], probe: ["curl", "--version"], needs: "curl" },
+  Node: { file: "start.mjs", command: [process.execPath], probe: [process.execPath, "--version"], needs: "node" },
+  PHP: { file: "start.php", command: ["php"], probe: ["php", "-r", "curl_version();"], needs: "php-curl" },
+  Python: { file: "start.py", command: ["python3"], probe: ["python3", "--version"], needs: "python3" },
+  Go: { file: "start.go", command: ["go", "run"], probe: ["go", "version"], needs: "golang-go" },
+};
+
+const gateway = await startTestGateway({ after });
+const { key } = await gateway.addReseller();
+const env = {
+  PATH: process.env.PATH,
+  DEEDHOUSE_URL: gateway.url,
+  DEEDHOUSE_API_KEY: key.id,
+  DEEDHOUSE_API_SECRET: key.secret.reveal(),
+};
+const folder = mkdtempSync(join(tmpdir(), "deedhouse-start-"));
+after(() => rmSync(folder, { recursive: true }));
+
+function whySkipped([program = "", ...args]: string[], needs: string): string | false {
+  return spawnSync(program, args).status === 0 ? false : `${needs} is not installed`;
+}
+
+test("the page has a program for each language", () => {
+  assert.deepEqual(programs.map(({ name }) => name).sort(), Object.keys(runs).sort());
+});
+
+for (const { name, code } of programs) {
+  const { file, command, probe, needs } = runs[name]!;
+  test(`the program in ${name} lists names and orders one`, { skip: whySkipped(probe, needs) }, async () => {
+    const path = join(folder, file);
+    writeFileSync(path, code);
+    const domainName = `${name.toLowerCase()}.example`;
+    const [program = "", ...args] = [...command, path, domainName];
+    const home = { HOME: folder, GOCACHE: join(folder, "go-cache"), GOFLAGS: "-mod=mod" };
+    const child = spawn(program, args, { cwd: folder, env: { ...env, ...home } });
+    const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
+    const location = /\/domains\/registrations\/REG-[\w-]+/.exec(output)?.[0];
+    assert.match(output, /200.*\[.*202/s, errors);
+    assert.ok(location, output + errors);
+    const order = await gateway.settled({ id: 0, name, key }, location);
+    assert.equal(order.status, "Finished");
+  });
+}
+
+test("the commands of the tool work", async () => {
+  const [block = ""] = /npx deedhouse domains register[^`]*/.exec(page) ?? [];
+  const commands = block.trim().split("\n");
+  assert.equal(commands.length, 3);
+  for (const command of commands) {
+    const words = command.replace("npx deedhouse ", "").split(" ");
+    const { code, stderr } = await runTool(words, { env: { ...env, DEEDHOUSE_PROFILES: join(folder, "none") } });
+    assert.equal(code, 0, stderr);
+  }
+});
