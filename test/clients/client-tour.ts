@@ -38,6 +38,8 @@ export function testTour(language: Language): void {
     await t.test("lists what was ordered and what happened", () => listOrders(tour));
     await t.test("creates a hosting account, and works with it", () => host(tour));
     await t.test("adds and removes host names", () => addHostNames(tour));
+    await t.test("reads the events so far, and those that come", () => readEvents(tour));
+    await t.test("shows what the service makes of a signature", () => checkSignature(tour));
     await t.test("says what was refused, and why", () => refuse(tour));
     await t.test("has called every method, and every route of the API", () => judgeCoverage(tour));
   });
@@ -263,6 +265,25 @@ async function addHostNames({ client }: Tour): Promise<void> {
   await client.get("removeHostName", of);
   assert.equal((await client.fail("getHostName", of)).errorCode, "host_name_not_found");
   assert.equal((await client.get("deleteHostingAccount", { identifier: account })).status, 202);
+}
+
+async function readEvents({ client }: Tour): Promise<void> {
+  const first = await client.get("listEvents", { types: ["domain.*", "order.failed"], take: 2 });
+  assert.deepEqual(
+    (first.data as Fields[]).map(({ type }) => type),
+    ["domain.registered", "domain.will_renew_changed"],
+  );
+  const { items } = await client.get("followEvents", { after: first.next, types: ["hosting.*"] }, 1);
+  assert.deepEqual((items as Fields[])[0]?.data, { identifier: account, status: "Ready" });
+  const nothing = await client.get("listEvents", { types: ["order.cancelled"], waitSeconds: 1 });
+  assert.deepEqual(nothing.data, []);
+  assert.match(String(nothing.next), /^evt_/);
+  assert.equal((await client.fail("listEvents", { after: "evt_9_1_1" })).errorCode, "events_expired");
+}
+
+async function checkSignature({ client }: Tour): Promise<void> {
+  const checked = await client.get("checkSignature", { method: "GET", target: "/v1/domains", headers: {} });
+  assert.equal((checked.data as Fields).form, null);
 }
 
 async function refuse({ client }: Tour): Promise<void> {

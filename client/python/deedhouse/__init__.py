@@ -1,6 +1,6 @@
 """Client library for the Deedhouse reseller API."""
 
-from .answers import Answer, Page, PlacedAccount, PlacedOrder, RateLimit
+from .answers import Answer, EventPage, Page, PlacedAccount, PlacedOrder, RateLimit
 from .client import VERSION, Client
 from .errors import (
     UNEXPECTED_RESPONSE,
@@ -21,6 +21,7 @@ __all__ = [
     "ApiError",
     "Client",
     "DeedhouseError",
+    "EventPage",
     "FieldError",
     "NoAnswerError",
     "Page",

@@ -5,10 +5,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Optional, TypeVar
-from urllib.parse import unquote
+from urllib.parse import parse_qs, unquote
 
 from .connection import Reply
 from .errors import UNEXPECTED_RESPONSE, ApiError, FieldError
+from .records import Event
 
 T = TypeVar("T")
 
@@ -56,6 +57,14 @@ class Page(Answer[list[T]]):
 
 
 @dataclass(frozen=True)
+class EventPage(Answer[list[Event]]):
+    """Events, the oldest first."""
+
+    #: For ``after`` of the next call. It leads on even if there were no events.
+    next: str
+
+
+@dataclass(frozen=True)
 class PlacedOrder(Answer[None]):
     """A change that was ordered: pass it to :meth:`Client.finished`."""
 
@@ -98,6 +107,14 @@ def page(reply: Reply) -> Page[Any]:
         total=_number(reply.headers, "x-paging-totalresults"),
         next_query=_next_query(reply.headers.get("link", "")),
     )
+
+
+def event_page(reply: Reply) -> EventPage:
+    """Return events, and where the link leads."""
+    query = parse_qs(_next_query(reply.headers.get("link", "")) or "")
+    if "after" not in query:
+        raise _unexpected(reply, "a link to the next events")
+    return EventPage(_array(reply), **_common(reply), next=query["after"][0])
 
 
 def placed_order(reply: Reply) -> PlacedOrder:

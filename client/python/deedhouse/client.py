@@ -6,6 +6,7 @@ from typing import Optional
 from .changes import ChangeCalls
 from .clock import Clock, SystemClock
 from .domains import DomainCalls
+from .events import EventCalls
 from .hosting import HostingCalls
 from .orders import OrderCalls
 from .transport import OnRetry, Options, Transport
@@ -13,7 +14,7 @@ from .transport import OnRetry, Options, Transport
 VERSION = "0.1.0"
 
 
-class Client(DomainCalls, ChangeCalls, OrderCalls, HostingCalls):
+class Client(DomainCalls, ChangeCalls, OrderCalls, HostingCalls, EventCalls):
     """All calls of the API, for one service and key.
 
     Every call raises ``ApiError`` with a code, ``NoAnswerError`` when no answer came,

@@ -382,3 +382,15 @@ class ServicePack(_ServicePack, total=False):
     host_names_max: int
     #: With ``ftp``, FTP login is possible.
     features: list[str]
+
+
+class Event(TypedDict):
+    """What has happened to a name, an order or a hosting account."""
+
+    #: Also a place: after it come the events that follow.
+    id: str
+    #: For example ``domain.registered``; ignore types that you do not know.
+    type: str
+    created_at: str
+    #: By type.
+    data: dict[str, Any]
