@@ -25,6 +25,13 @@ export const python: Language = {
   spell: (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
 };
 
+export const php: Language = {
+  name: "PHP",
+  command: ["php", bridge("client-bridge.php")],
+  skip: isMissing("php", "-r", "curl_version();") && "php-curl is not installed",
+  spell: (name) => name,
+};
+
 export interface ForeignOptions {
   url: string;
   apiKey: string;
