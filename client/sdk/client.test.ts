@@ -17,7 +17,7 @@ function clientFor(service: StandInService, url = service.url) {
   return { client: createClient({ url, apiKey, apiSecret, clock }), delaysMs };
 }
 
-const orderTarget = "GET /v1/domains/registrations/REG-00000000-001";
+const orderTarget = "GET /v1/orders/REG-00000000-001";
 
 function order(status: string, checkAfterSeconds?: number) {
   const headers: Record<string, string> = {};

@@ -7,6 +7,9 @@ import { authorizationHeader, newIdempotencyKey, newNonce } from "./sign.ts";
 /** A page of 100 items has about 50 kB; an answer far above that does not come from the service. */
 const responseBytesMax = 8 * 1024 * 1024;
 
+/** Its version is the package's; a test compares them. */
+export const ownUserAgent = "deedhouse-typescript/0.1.0";
+
 export interface TransportOptions {
   baseUrl: URL;
   apiKey: string;
@@ -14,6 +17,7 @@ export interface TransportOptions {
   fetch: typeof globalThis.fetch;
   timeoutMs: number;
   retriesMax: number;
+  userAgent: string;
   onRetry: ((notice: RetryNotice) => void) | undefined;
   clock: Clock;
 }
@@ -122,18 +126,19 @@ async function withRetries<T>(
   options: TransportOptions,
   attempt: (request: PreparedRequest, authorization: string | undefined) => Promise<T>,
 ): Promise<T> {
-  let authorization = signNow(request, options);
+  let signed = signNow(request, options);
   let previous: ApiError | ConnectionError | undefined;
   for (let retriesDone = 0; ; retriesDone++) {
     try {
-      return await attempt(request, authorization);
+      return await attempt(request, signed.authorization);
     } catch (error) {
       if (!(error instanceof ApiError || error instanceof ConnectionError)) throw error;
-      const plan = retriesDone < options.retriesMax ? planRetry(error, previous, retriesDone) : undefined;
+      const ageMs = options.clock.monotonicMs() - signed.atMs;
+      const plan = retriesDone < options.retriesMax ? planRetry(error, previous, retriesDone, ageMs) : undefined;
       if (!plan) throw error;
       options.onRetry?.({ ...plan, error, retry: retriesDone + 1 });
       await options.clock.sleep(plan.delayMs, request.signal);
-      if (plan.signature === "new") authorization = signNow(request, options);
+      if (plan.signature === "new") signed = signNow(request, options);
       previous = error;
     }
   }
@@ -155,10 +160,11 @@ function prepare(call: Call, options: TransportOptions, accept: string): Prepare
   const url = new URL(`${options.baseUrl.origin}${basePath}${call.path}${call.query ?? ""}`);
   // An id of `..` would silently become another resource.
   if (url.pathname !== basePath + call.path) throw new TypeError(`${call.path} is not a path of the API`);
-  const headers = new Headers({ accept, "user-agent": "deedhouse-client" });
+  const headers = new Headers({ accept, "user-agent": options.userAgent });
   if (call.body) headers.set("content-type", "application/json");
-  const idempotencyKey = call.idempotencyKey ?? (call.method === "POST" ? newIdempotencyKey() : undefined);
-  if (idempotencyKey !== undefined) headers.set("idempotency-key", idempotencyKey);
+  if (call.method !== "GET" && !call.isUnsigned) {
+    headers.set("idempotency-key", parseIdempotencyKey(call.idempotencyKey ?? newIdempotencyKey()));
+  }
   if (call.waitSeconds) headers.set("prefer", `wait=${call.waitSeconds}`);
   return {
     method: call.method,
@@ -171,9 +177,21 @@ function prepare(call: Call, options: TransportOptions, accept: string): Prepare
   };
 }
 
-function signNow(request: PreparedRequest, options: TransportOptions): string | undefined {
-  if (request.isUnsigned) return undefined;
-  return authorizationHeader({
+function parseIdempotencyKey(text: string): string {
+  if (/^[\x21-\x7e]{1,255}$/.test(text)) return text;
+  throw new TypeError("an idempotency key has 1 to 255 printable ASCII characters without spaces");
+}
+
+interface Signed {
+  /** Missing in a call that is not signed. */
+  authorization: string | undefined;
+  atMs: number;
+}
+
+function signNow(request: PreparedRequest, options: TransportOptions): Signed {
+  const atMs = options.clock.monotonicMs();
+  if (request.isUnsigned) return { authorization: undefined, atMs };
+  const authorization = authorizationHeader({
     apiKey: options.apiKey,
     apiSecret: options.apiSecret,
     method: request.method,
@@ -182,6 +200,7 @@ function signNow(request: PreparedRequest, options: TransportOptions): string | 
     nonce: newNonce(),
     timestampSeconds: Math.floor(options.clock.now().getTime() / 1000),
   });
+  return { authorization, atMs };
 }
 
 async function sendOnce(
