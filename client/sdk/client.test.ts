@@ -65,7 +65,10 @@ test("works with a bare URL and with a trailing slash", async () => {
 test("refuses an id that would become another resource's path", async () => {
   await using service = await startStandInService();
   const { client } = clientFor(service);
-  await assert.rejects(client.getDomain(".."), TypeError);
+  for (const name of ["..", ".", ""]) {
+    await assert.rejects(client.getDomain(name), TypeError);
+    await assert.rejects(client.setWillRenew(name, true), TypeError);
+  }
   assert.equal(service.seen.length, 0);
 });
 

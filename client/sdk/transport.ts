@@ -158,8 +158,9 @@ interface PreparedRequest {
 function prepare(call: Call, options: TransportOptions, accept: string): PreparedRequest {
   const basePath = options.baseUrl.pathname.replace(/\/+$/, "");
   const url = new URL(`${options.baseUrl.origin}${basePath}${call.path}${call.query ?? ""}`);
-  // An id of `..` would silently become another resource.
-  if (url.pathname !== basePath + call.path) throw new TypeError(`${call.path} is not a path of the API`);
+  // An id of `..`, or an empty one, would silently become another resource.
+  if (url.pathname !== basePath + call.path || /\/(\/|$)/.test(call.path))
+    throw new TypeError(`${call.path} is not a path of the API`);
   const headers = new Headers({ accept, "user-agent": options.userAgent });
   if (call.body) headers.set("content-type", "application/json");
   if (call.method !== "GET" && !call.isUnsigned) {
