@@ -3,6 +3,7 @@ import { type Clock, systemClock } from "./clock.ts";
 import { type ContactCalls, contactCalls } from "./contacts.ts";
 import { type DelegationCalls, delegationCalls } from "./delegation.ts";
 import { type DomainCalls, domainCalls } from "./domains.ts";
+import { type EventCalls, eventCalls } from "./events.ts";
 import { type ExportCalls, exportCalls } from "./exports.ts";
 import { type HostNameCalls, hostNameCalls } from "./host-names.ts";
 import { type HostingCalls, hostingCalls } from "./hosting.ts";
@@ -23,7 +24,7 @@ export interface ClientOptions {
   apiKey: string;
   /** Used for signing, never sent. */
   apiSecret: string;
-  /** Replaces the runtime's own, for a proxy or a private certificate authority. */
+  /** Replaces the runtime's own, for example for a proxy. */
   fetch?: typeof globalThis.fetch | undefined;
   /** For one attempt; default 30 000. For a status answer that the service holds, the holding time is added. */
   timeoutMs?: number | undefined;
@@ -41,6 +42,7 @@ export interface Client
   extends DomainCalls,
     ContactCalls,
     DelegationCalls,
+    EventCalls,
     ExportCalls,
     HostingCalls,
     HostNameCalls,
@@ -68,6 +70,7 @@ export function createClient(options: ClientOptions): Client {
     ...domainCalls(send),
     ...contactCalls(send),
     ...delegationCalls(send),
+    ...eventCalls(send),
     ...exportCalls(createOpenCsv(transport)),
     ...hostingCalls(send, clock),
     ...hostNameCalls(send),

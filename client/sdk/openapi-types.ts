@@ -35,6 +35,7 @@ export interface components {
         | "method_not_allowed"
         | "request_timeout"
         | "domain_expiration_changed"
+        | "events_expired"
         | "domain_not_restorable"
         | "auth_code_not_found"
         | "auth_code_not_issued"
@@ -640,6 +641,22 @@ export interface components {
        * @example 2027-11-21T01:39:27.687Z
        */
       next_check_at?: string;
+    };
+    Event: {
+      /** @example evt_1_8142_77 */
+      id: string;
+      /**
+       * @description A program ignores types that it does not know.
+       * @example domain.registered
+       */
+      type: string;
+      /**
+       * Format: date-time
+       * @example 2027-11-21T01:39:27.687Z
+       */
+      created_at: string;
+      /** @description By type; see docs/events.md. A program ignores fields that it does not know. */
+      data: unknown;
     };
     ServicePack: {
       /**

@@ -64,6 +64,12 @@ export type HostName = Schemas["HostName"];
 /** A kind of hosting account; `id` is a string of digits. */
 export type ServicePack = Schemas["ServicePack"];
 
+/**
+ * What has happened to a name, an order or a hosting account. Its `id` is also a place: `after` it come the events that follow. A
+ * program ignores types that it does not know; what is in `data` depends on the type.
+ */
+export type ServiceEvent = Omit<Schemas["Event"], "data"> & { data: Readonly<Record<string, unknown>> };
+
 /** A request as it was sent. */
 export type DescribedRequest = Omit<Schemas["CheckSignatureBody"], "headers"> & {
   headers: Readonly<Record<string, string>> | readonly (readonly [name: string, value: string])[];
@@ -106,6 +112,12 @@ export interface Page<T> extends Answer<T[]> {
   nextQuery: string | undefined;
 }
 
+/** Some events. */
+export interface EventPage extends Answer<ServiceEvent[]> {
+  /** For `after` of the next call. It leads on even if there were no events. */
+  next: string;
+}
+
 /** What a call that places an order answers. */
 export type PlacedOrder = Answer<{ order_code: string }>;
 
@@ -141,6 +153,18 @@ export interface DomainListOptions extends PageOptions, DomainFilter {}
 
 export interface RenewalOptions extends PageOptions {
   status?: RenewalStatus | undefined;
+}
+
+export interface EventOptions extends CallOptions {
+  /** The id of the last event that you have handled. Default: the oldest event that is kept, 90 days back. */
+  after?: string | undefined;
+  /** Types, or families such as `domain.*`; by default all that the key may read. */
+  types?: readonly string[] | undefined;
+}
+
+export interface EventPageOptions extends EventOptions, HeldOptions {
+  /** At most 1,000; default 100. */
+  take?: number | undefined;
 }
 
 /** Selects orders; by default all. */

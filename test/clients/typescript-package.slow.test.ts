@@ -75,6 +75,10 @@ const expected: Record<string, { args?: (version: string) => string[]; prints: R
     prints: /^Ready site-\d+\.example http:\S+\n$/,
   },
   "lists.mjs": { prints: /^(node-\d+\.example \d{4}-.*Z\n)+\d+ of \d+\n$/ },
+  "events.mjs": {
+    prints:
+      /^(domain\.\w+ \S+\n)*domain\.registered node-\d+\.example\n(domain.*\n)*the next time: node events\.mjs \S+\n$/,
+  },
   "errors.mjs": {
     args: (version) =>
       ["bad_name", `taken-${version}`, `race-${version}`, `pending-never-${version}`].map(

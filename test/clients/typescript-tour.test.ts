@@ -203,6 +203,22 @@ test("creates a hosting account, and works with it", async () => {
   assert.equal((await noted.deleteHostingAccount(identifier)).status, 202);
 });
 
+test("lists events, and follows them until a signal", async () => {
+  const page = await noted.listEvents({ types: ["domain.*"], take: 2 });
+  assert.deepEqual([page.data.length, page.data[0]?.type], [2, "domain.registered"]);
+  const controller = new AbortController();
+  const types: string[] = [];
+  const follow = async () => {
+    for await (const { type } of noted.followEvents({ after: page.data[0]!.id, signal: controller.signal })) {
+      types.push(type);
+      // The last thing that has happened: the service holds its next answer.
+      if (type === "hosting.removed") setImmediate(() => controller.abort(new Error("enough")));
+    }
+  };
+  await assert.rejects(follow, /^Error: enough$/);
+  assert.ok(types.includes("domain.left") && types.includes("hosting.ready"), types.join());
+});
+
 test("says what was refused and why, and with which order it has to do", async () => {
   await assert.rejects(noted.registerDomain("bad_name.example"), (error) => {
     assert.ok(error instanceof ApiError);
