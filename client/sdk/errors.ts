@@ -54,9 +54,13 @@ export class ApiError extends Error {
 
 /** No answer: the service was unreachable, or the answer was incomplete or late. */
 export class ConnectionError extends Error {
-  constructor(message: string, cause: unknown) {
+  /** Another attempt would fail, too: the service's certificate is not trusted. */
+  readonly isPermanent: boolean;
+
+  constructor(message: string, cause: unknown, isPermanent = false) {
     super(message, { cause });
     this.name = "ConnectionError";
+    this.isPermanent = isPermanent;
   }
 }
 
@@ -90,7 +94,6 @@ export class UnsuccessfulError extends Error {
 
 /** Whether the same call may succeed later unchanged: no answer, too many requests, or a fault of the service. */
 export function isTransient(error: unknown): boolean {
-  return (
-    error instanceof ConnectionError || (error instanceof ApiError && (error.status === 429 || error.status >= 500))
-  );
+  if (error instanceof ConnectionError) return !error.isPermanent;
+  return error instanceof ApiError && (error.status === 429 || error.status >= 500);
 }

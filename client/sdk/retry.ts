@@ -42,7 +42,7 @@ export function planRetry(
   const whileItIsFresh = (delayMs: number): RetryPlan => {
     return { delayMs, signature: signatureAgeMs + delayMs <= signatureAgeMsMax ? "same" : "new" };
   };
-  if (error instanceof ConnectionError) return whileItIsFresh(backoffMs(retriesDone));
+  if (error instanceof ConnectionError) return isTransient(error) ? whileItIsFresh(backoffMs(retriesDone)) : undefined;
   if (isTransient(error) || error.status === 408) {
     const delayMs = error.retryAfterSeconds === undefined ? backoffMs(retriesDone) : error.retryAfterSeconds * 1000;
     return delayMs <= retryDelayMsMax ? whileItIsFresh(delayMs) : undefined;

@@ -91,7 +91,7 @@ async function openCsv(request: PreparedRequest, authorization: string | undefin
     watch.end();
     if (error instanceof ApiError) throw error;
     request.signal?.throwIfAborted();
-    throw new ConnectionError(describeFault(error, request, watch.isLate()), error);
+    throw connectionErrorOf(error, request, watch.isLate());
   }
 }
 
@@ -217,7 +217,7 @@ async function sendOnce(
     reply = { status: response.status, headers: response.headers, text: await readText(response) };
   } catch (error) {
     request.signal?.throwIfAborted();
-    throw new ConnectionError(describeFault(error, request, timeout.aborted), error);
+    throw connectionErrorOf(error, request, timeout.aborted);
   }
   if (reply.status < 200 || reply.status > 299) throw apiErrorOf(reply);
   return reply;
@@ -252,10 +252,17 @@ async function readText(response: Response): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-function describeFault(error: unknown, request: PreparedRequest, timedOut: boolean): string {
-  const { origin } = request.url;
-  if (timedOut) return `no answer from ${origin} within ${request.attemptTimeoutMs / 1000} s`;
-  return `no answer from ${origin}: ${reasonOf(error)}`;
+/** What Node says of a certificate that it does not trust, or that is another host's. */
+const certificateFault =
+  /^(CERT_|ERR_TLS_CERT_|UNABLE_TO_(GET_ISSUER|VERIFY)|(DEPTH_ZERO_)?SELF_SIGNED_CERT|HOSTNAME_MISMATCH)/;
+
+function connectionErrorOf(error: unknown, request: PreparedRequest, timedOut: boolean): ConnectionError {
+  const noAnswer = `no answer from ${request.url.origin}`;
+  if (timedOut) return new ConnectionError(`${noAnswer} within ${request.attemptTimeoutMs / 1000} s`, error);
+  const reason = reasonOf(error);
+  if (!certificateFault.test(reason)) return new ConnectionError(`${noAnswer}: ${reason}`, error);
+  const advice = "for a private authority, start Node with NODE_EXTRA_CA_CERTS=ca.pem";
+  return new ConnectionError(`${noAnswer}: its certificate is not trusted (${reason}); ${advice}`, error, true);
 }
 
 /** fetch hides the reason ("ECONNREFUSED") in the cause. */

@@ -1,6 +1,10 @@
 /** The library for TypeScript behind a network that loses requests and answers: nothing is done twice, and nothing is lost. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
 import { after, beforeEach, test } from "node:test";
+import { testCertificate } from "#hosting/channel/test-channel.ts";
 import { type ClientOptions, createClient } from "../../client/sdk/client.ts";
 import type { Clock } from "../../client/sdk/clock.ts";
 import { ConnectionError } from "../../client/sdk/errors.ts";
@@ -135,4 +139,20 @@ test("a write that ended without an answer is the same order for another process
   await assert.rejects(once.registerDomain("later.example", { idempotencyKey }), ConnectionError);
   const placed = await openClient().registerDomain("later.example", { idempotencyKey });
   assert.deepEqual(await ordersOf("later.example"), [placed.data.order_code]);
+});
+
+test("a certificate that is not trusted is not tried again, and the error says what to do", async () => {
+  const { certificate: cert, key } = await testCertificate();
+  const server = createServer({ cert, key }, () => assert.fail("a request has arrived"));
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  await assert.rejects(openClient({ url }).listDomains(), (error) => {
+    assert.ok(error instanceof ConnectionError && error.isPermanent);
+    assert.match(error.message, /: its certificate is not trusted \(\w+\); for a private authority, start Node with/);
+    return true;
+  });
+  assert.deepEqual(delaysMs, []);
+  server.closeAllConnections();
+  server.close();
+  await once(server, "close");
 });
