@@ -1,4 +1,4 @@
-/** The client libraries in other languages, each driven by a process that makes the calls of a test. */
+/** The client libraries, each driven by a process that makes the calls of a test. */
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -23,6 +23,14 @@ export const python: Language = {
   command: ["python3", bridge("client-bridge.py")],
   skip: isMissing("python3", "--version") && "python3 is not installed",
   spell: (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+};
+
+/** Its own tour is in typescript-tour.test.ts: there the compiler looks at the calls, too. */
+export const typescript: Language = {
+  name: "TypeScript",
+  command: [process.execPath, bridge("client-bridge.ts")],
+  skip: false,
+  spell: (name) => name,
 };
 
 export interface ForeignOptions {
