@@ -11,7 +11,7 @@ import { type PaidCalls, paidCalls } from "./paid.ts";
 import type { RetryNotice } from "./retry.ts";
 import { type SignatureCalls, signatureCalls } from "./signature-check.ts";
 import { type TransferCalls, transferCalls } from "./transfers.ts";
-import { createOpenCsv, createSend, type TransportOptions } from "./transport.ts";
+import { createOpenCsv, createSend, type Send, type TransportOptions } from "./transport.ts";
 
 const timeoutMsDefault = 30_000;
 const retriesDefault = 4;
@@ -49,17 +49,8 @@ export interface Client
 
 /** Makes a client for one service and key. Throws `TypeError` when the URL or the key is malformed. */
 export function createClient(options: ClientOptions): Client {
-  const clock = options.clock ?? systemClock;
-  const transport: TransportOptions = {
-    baseUrl: parseBaseUrl(options.url),
-    apiKey: parseApiKey(options.apiKey),
-    apiSecret: options.apiSecret,
-    fetch: options.fetch ?? globalThis.fetch,
-    timeoutMs: options.timeoutMs ?? timeoutMsDefault,
-    retriesMax: options.retriesMax ?? retriesDefault,
-    onRetry: options.onRetry,
-    clock,
-  };
+  const transport = transportOf(options);
+  const { clock } = transport;
   const send = createSend(transport);
   return {
     ...domainCalls(send, clock),
@@ -72,6 +63,24 @@ export function createClient(options: ClientOptions): Client {
     ...paidCalls(send),
     ...signatureCalls(send),
     ...transferCalls(send),
+  };
+}
+
+/** Sends calls of any path, as a client does, for programs that learn the paths from openapi.json. Throws as `createClient`. */
+export function createSender(options: ClientOptions): Send {
+  return createSend(transportOf(options));
+}
+
+function transportOf(options: ClientOptions): TransportOptions {
+  return {
+    baseUrl: parseBaseUrl(options.url),
+    apiKey: parseApiKey(options.apiKey),
+    apiSecret: options.apiSecret,
+    fetch: options.fetch ?? globalThis.fetch,
+    timeoutMs: options.timeoutMs ?? timeoutMsDefault,
+    retriesMax: options.retriesMax ?? retriesDefault,
+    onRetry: options.onRetry,
+    clock: options.clock ?? systemClock,
   };
 }
 
