@@ -2,7 +2,7 @@
 
 import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StdioClientTransport, type StdioServerParameters } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { createMcpServer, type McpServerOptions } from "./server.ts";
@@ -26,14 +26,13 @@ export interface Session extends AsyncDisposable {
   kill(): Promise<void>;
 }
 
-/** Starts `deedhouse mcp` as a client's configuration does. */
-export async function startSession(args: readonly string[], env: Record<string, string>): Promise<Session> {
-  const transport = new StdioClientTransport({
-    command: process.execPath,
-    args: [entry, "mcp", ...args],
-    env,
-    stderr: "pipe",
-  });
+/** Starts `deedhouse mcp`. */
+export const startSession = (args: readonly string[], env: Record<string, string>): Promise<Session> =>
+  connect({ command: process.execPath, args: [entry, "mcp", ...args], env });
+
+/** Starts a server as a client's configuration says. */
+export async function connect(server: StdioServerParameters): Promise<Session> {
+  const transport = new StdioClientTransport({ ...server, stderr: "pipe" });
   let written = "";
   transport.stderr?.on("data", (chunk) => {
     written += chunk;
