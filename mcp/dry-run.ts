@@ -47,7 +47,7 @@ function effectsOf({ method, summary, description }: Operation, paid: { placed: 
   const place = paid && `paid order ${paid.placed + 1} of the ${paid.max} that this server may place today (UTC)`;
   return [
     [summary, description].filter(Boolean).join(" "),
-    ...(place ? [`It costs money. It would be ${place}.`] : []),
+    ...(place ? [`It would be ${place}.`] : []),
     ...(method === "DELETE" ? ["It removes what is there now, which may not come back."] : []),
     ...(method === "PUT" ? ["It replaces what is there now."] : []),
   ];

@@ -1,5 +1,6 @@
 /** Serves MCP on stdin and stdout. `deedhouse mcp` imports it where the packages of this folder are installed. */
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
+import { CommandFailure, exitCodes } from "../client/cli/failures.ts";
 import type { ServeOptions } from "../client/cli/mcp.ts";
 import type { Send } from "../client/sdk/transport.ts";
 import manifest from "../package.json" with { type: "json" };
@@ -19,9 +20,11 @@ export async function serve({
 }: ServeOptions): Promise<void> {
   const log = (line: string) => process.stderr.write(`deedhouse mcp: ${line}\n`);
   const operations = await fetchOperations(send, url);
+  if (canWrite) checkPaidOrders(operations, url);
   const paidOrders = canWrite ? createPaidOrders({ folder, apiKey, perDayMax: paidOrdersPerDayMax, clock }) : undefined;
   const server = createMcpServer({ version: manifest.version, operations, send, clock, paidOrders, log });
-  server.onerror = ({ message }) => log(message);
+  // Its message can quote what was sent.
+  server.onerror = ({ name }) => log(`a message of the client was not understood: ${name}`);
   await server.connect(new StdioServerTransport());
   const mode = canWrite ? `writes after a dry run, ${paidOrdersPerDayMax} paid orders a day` : "read only";
   log(`serving the API at ${url} on stdin and stdout: ${mode}`);
@@ -33,6 +36,20 @@ async function fetchOperations(send: Send, url: string): Promise<Operation[]> {
   try {
     return readOperations(JSON.parse(text));
   } catch (error) {
-    throw new Error(`${url} does not describe itself as this program needs it: ${(error as Error).message}`);
+    const reason = (error as Error).message;
+    const advice = "Check that the URL is the API's.";
+    throw new CommandFailure(
+      `the description of the API at ${url} cannot be used: ${reason}`,
+      exitCodes.refused,
+      advice,
+    );
   }
+}
+
+/** A service of an earlier release does not say which orders are paid, so the limit would hold for none. */
+function checkPaidOrders(operations: readonly Operation[], url: string): void {
+  if (operations.some(({ isPaidOrder }) => isPaidOrder)) return;
+  const advice = "Start it without --write, or ask the operator for the current release.";
+  const text = `the service at ${url} does not say which orders are paid`;
+  throw new CommandFailure(text, exitCodes.refused, advice);
 }

@@ -1,7 +1,11 @@
 /** `deedhouse mcp` without changes, with the official SDK's client on a gateway. */
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, test } from "node:test";
 import type { TestReseller } from "../test/harness/gateway.ts";
+import { runTool } from "../test/harness/running-system.ts";
 import { whyNotInstalled as skip } from "./test-installed.ts";
 import { startService } from "./test-service.ts";
 
@@ -86,6 +90,27 @@ test("an error of the API is a tool error with code, text and what to do", { ski
     assert.match(answer.error_text, text);
   }
   assert.match((await session.call("registerName")).answer.error_text, /no tool registerName.*listDomains/);
+});
+
+test("only the protocol is on stdout, and stderr does not quote what cannot be read", { skip }, async () => {
+  const { env } = environmentOf(await gateway.addReseller());
+  const input = '{"secret"\n{"jsonrpc":"2.0","id":1,"method":"ping"}\n';
+  const { code, stdout, stderr } = await runTool(["mcp"], { env, input });
+  assert.equal(code, 0);
+  assert.deepEqual(JSON.parse(stdout), { jsonrpc: "2.0", id: 1, result: {} });
+  assert.match(stderr, /not understood: SyntaxError/);
+  assert.doesNotMatch(stderr, /secret/);
+});
+
+test("what does not describe this API ends with 3", { skip }, async () => {
+  const { env } = environmentOf(await gateway.addReseller());
+  const other = createServer((_request, response) => response.end('{"paths":{}}'));
+  await once(other.listen(0, "127.0.0.1"), "listening");
+  after(() => other.close());
+  const at = { ...env, DEEDHOUSE_URL: `http://127.0.0.1:${(other.address() as AddressInfo).port}` };
+  const refused = await runTool(["mcp"], { env: at });
+  assert.equal(refused.code, 3);
+  assert.match(refused.stderr, /cannot be used: it has no signed operations\nCheck that the URL is the API's/);
 });
 
 test("without --write nothing is changed, also when a client calls what is not listed", { skip }, async () => {

@@ -1,11 +1,14 @@
 /** Dry runs and confirmations of `deedhouse mcp --write`, on a gateway with a sandbox registry. */
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, test } from "node:test";
 import { createSender } from "../client/sdk/client.ts";
 import { systemClock } from "../client/sdk/clock.ts";
 import { instantClock } from "../client/testing/instant-clock.ts";
 import type { TestReseller } from "../test/harness/gateway.ts";
-import { eventually } from "../test/harness/running-system.ts";
+import { eventually, runTool } from "../test/harness/running-system.ts";
 import { createPaidOrders } from "./paid-orders.ts";
 import { whyNotInstalled as skip } from "./test-installed.ts";
 import { startService } from "./test-service.ts";
@@ -15,6 +18,17 @@ const { gateway, operations, environmentOf, ordersOf, register } = await startSe
 
 const startAs = async (reseller: TestReseller, args: string[] = []) =>
   sessions!.startSession(args, environmentOf(reseller).env);
+
+/** A server in this process. @param fetch replaces the real one */
+async function startHere(reseller: TestReseller, fetch = globalThis.fetch) {
+  const { folder } = environmentOf(reseller);
+  const { id: apiKey, secret } = reseller.key;
+  const clock = instantClock();
+  const send = createSender({ url: gateway.url, apiKey, apiSecret: secret.reveal(), retriesMax: 0, fetch });
+  const paidOrders = createPaidOrders({ folder, apiKey, perDayMax: 5, clock: systemClock });
+  const session = await sessions!.startInProcess({ version: "1", operations, send, clock, paidOrders, log: () => {} });
+  return { session, clock, paidOrders };
+}
 
 test("a dry run orders nothing, its token orders once, and a repeat does not order again", { skip }, async () => {
   const reseller = await gateway.addReseller();
@@ -53,9 +67,22 @@ test("a dry run orders nothing, its token orders once, and a repeat does not ord
   );
 });
 
+test("nothing is written to a service that does not say which orders are paid", { skip }, async () => {
+  const described = await (await fetch(`${gateway.url}/openapi.json`)).text();
+  const earlier = createServer((_request, response) => response.end(described.replaceAll("x-paid-order", "x-other")));
+  await once(earlier.listen(0, "127.0.0.1"), "listening");
+  after(() => earlier.close());
+  const url = `http://127.0.0.1:${(earlier.address() as AddressInfo).port}`;
+  const { env } = environmentOf(await gateway.addReseller(), url);
+  const { code, stdout, stderr } = await runTool(["mcp", "--write"], { env });
+  assert.deepEqual([code, stdout], [3, ""]);
+  assert.match(stderr, /does not say which orders are paid\nStart it without --write/);
+  assert.equal((await runTool(["mcp"], { env })).code, 0);
+});
+
 test("a dry run that the service refuses gives no token", { skip }, async () => {
   const reseller = await gateway.addReseller();
-  await using session = await startAs(reseller, ["--write"]);
+  const { session } = await startHere(reseller);
   const { isError, answer } = await session.call("registerDomain", { domain_name: "no-such-suffix.invalid" });
   assert.equal(isError, true);
   assert.equal(answer.confirmation_token, undefined);
@@ -65,7 +92,7 @@ test("a dry run that the service refuses gives no token", { skip }, async () => 
 test("a delete shows what is there now, and is sent with its confirmation", { skip }, async () => {
   const reseller = await gateway.addReseller();
   await register(reseller, "gone.example");
-  await using session = await startAs(reseller, ["--write"]);
+  const { session } = await startHere(reseller);
   const args = { domain_name: "gone.example", confirm: "gone.example", wait_seconds: 20 };
   const { answer: dry } = await session.call("deleteDomain", args);
   assert.equal(dry.would_send.path, "/domains/gone.example?confirm=gone.example");
@@ -90,17 +117,6 @@ test("a password is in no dry run and no log", { skip }, async () => {
   await eventually("it is logged", () => /(createHostingAccount: done.*){2}/s.test(session.stderr()));
   assert.doesNotMatch(session.stderr(), new RegExp(`${password}|secret-site`));
 });
-
-/** A server in this process. @param fetch replaces the real one */
-async function startHere(reseller: TestReseller, fetch = globalThis.fetch) {
-  const { folder } = environmentOf(reseller);
-  const { id: apiKey, secret } = reseller.key;
-  const clock = instantClock();
-  const send = createSender({ url: gateway.url, apiKey, apiSecret: secret.reveal(), retriesMax: 0, fetch });
-  const paidOrders = createPaidOrders({ folder, apiKey, perDayMax: 5, clock: systemClock });
-  const session = await sessions!.startInProcess({ version: "1", operations, send, clock, paidOrders, log: () => {} });
-  return { session, clock, paidOrders };
-}
 
 test("a token that is older than ten minutes orders nothing", { skip }, async () => {
   const reseller = await gateway.addReseller();
