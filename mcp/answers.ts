@@ -2,7 +2,7 @@
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { ApiError, ConnectionError, isTransient, unexpectedResponseCode } from "../client/sdk/errors.ts";
 import { pageOf } from "../client/sdk/paging.ts";
-import { answerOf, type Reply } from "../client/sdk/response.ts";
+import { answerOf, idFromLocation, type Reply } from "../client/sdk/response.ts";
 import type { Operation } from "./document.ts";
 
 /** About 15,000 tokens: an assistant that reads more loses the thread. */
@@ -24,7 +24,7 @@ export function describeReply(operation: Operation, reply: Reply): object {
   const { status, location, checkAfterSeconds } = answerOf(reply, data);
   return {
     status,
-    ...(location !== undefined && { location, id: decodeURIComponent(location.split("/").at(-1)!) }),
+    ...(location !== undefined && { location, id: idFromLocation(reply) }),
     ...(checkAfterSeconds !== undefined && { check_after_seconds: checkAfterSeconds }),
     ...(Array.isArray(data) ? describeList(operation, reply, data) : { ...(data !== undefined && { data }) }),
   };

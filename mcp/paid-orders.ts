@@ -40,9 +40,11 @@ export function createPaidOrders({ folder, apiKey, perDayMax, clock }: PaidOrder
   }
 
   function tooMany(day: string): PaidOrderError {
+    const advice = "The person who runs it can allow more: deedhouse mcp --write --paid-orders-per-day N";
+    if (perDayMax === 0) return new PaidOrderError(`This server may place no paid orders. Nothing was sent. ${advice}`);
     const nextDay = new Date(Date.parse(day) + 86_400_000).toISOString();
     return new PaidOrderError(
-      `This server may place ${perDayMax} paid orders in a day (UTC), and they are placed. Nothing was sent. It may place the next one at ${nextDay}. The person who runs it can allow more: deedhouse mcp --write --paid-orders-per-day N`,
+      `This server may place ${perDayMax} paid orders in a day (UTC), and they are placed. Nothing was sent. It may place the next one at ${nextDay}. ${advice}`,
     );
   }
 

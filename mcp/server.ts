@@ -60,7 +60,8 @@ export function createMcpServer({ version, operations, send, clock, paidOrders, 
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
     const result = await call(params.name, params.arguments ?? {}, signal);
-    log(`${params.name}: ${result.isError ? "an error" : "done"}`);
+    const name = operations.find((one) => one.name === params.name)?.name ?? "an unknown tool";
+    log(`${name}: ${result.isError ? "an error" : "done"}`);
     return result;
   });
   return server;
