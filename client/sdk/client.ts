@@ -12,7 +12,7 @@ import { type PaidCalls, paidCalls } from "./paid.ts";
 import type { RetryNotice } from "./retry.ts";
 import { type SignatureCalls, signatureCalls } from "./signature-check.ts";
 import { type TransferCalls, transferCalls } from "./transfers.ts";
-import { createOpenCsv, createSend, ownUserAgent, type TransportOptions } from "./transport.ts";
+import { createOpenCsv, createSend, ownUserAgent, type Send, type TransportOptions } from "./transport.ts";
 
 const timeoutMsDefault = 30_000;
 const retriesDefault = 4;
@@ -53,18 +53,8 @@ export interface Client
 
 /** Makes a client for one service and key. Throws `TypeError` when an option cannot be right. */
 export function createClient(options: ClientOptions): Client {
-  const clock = options.clock ?? systemClock;
-  const transport: TransportOptions = {
-    baseUrl: parseBaseUrl(options.url),
-    apiKey: parseApiKey(options.apiKey),
-    apiSecret: parseApiSecret(options.apiSecret),
-    fetch: options.fetch ?? globalThis.fetch,
-    timeoutMs: options.timeoutMs ?? timeoutMsDefault,
-    retriesMax: options.retriesMax ?? retriesDefault,
-    userAgent: options.userAgent ? `${parseUserAgent(options.userAgent)} ${ownUserAgent}` : ownUserAgent,
-    onRetry: options.onRetry,
-    clock,
-  };
+  const transport = transportOf(options);
+  const { clock } = transport;
   const send = createSend(transport);
   return {
     ...domainCalls(send),
@@ -78,6 +68,25 @@ export function createClient(options: ClientOptions): Client {
     ...paidCalls(send),
     ...signatureCalls(send),
     ...transferCalls(send),
+  };
+}
+
+/** Sends calls of any path, as a client does, for programs that learn the paths from openapi.json. Throws as `createClient`. */
+export function createSender(options: ClientOptions): Send {
+  return createSend(transportOf(options));
+}
+
+function transportOf(options: ClientOptions): TransportOptions {
+  return {
+    baseUrl: parseBaseUrl(options.url),
+    apiKey: parseApiKey(options.apiKey),
+    apiSecret: parseApiSecret(options.apiSecret),
+    fetch: options.fetch ?? globalThis.fetch,
+    timeoutMs: options.timeoutMs ?? timeoutMsDefault,
+    retriesMax: options.retriesMax ?? retriesDefault,
+    userAgent: options.userAgent ? `${parseUserAgent(options.userAgent)} ${ownUserAgent}` : ownUserAgent,
+    onRetry: options.onRetry,
+    clock: options.clock ?? systemClock,
   };
 }
 

@@ -53,6 +53,7 @@ export default defineConfig({
           { text: "API under /v2", link: "/api-v2" },
           { text: "Signatures", link: "/signing" },
           { text: "Errors", link: "/errors" },
+          { text: "Assistants (MCP)", link: "/mcp" },
         ],
       },
       {
