@@ -43,7 +43,7 @@ test("an answer of something else than the service is an error of its own", () =
   assert.throws(() => describeReply(things!, reply), { errorCode: "unexpected_response" });
 });
 
-const refusal = (status: number, errorCode: string, more = {}) =>
+const refusal = (status: number, errorCode: ApiError["errorCode"], more = {}) =>
   new ApiError({ status, errorCode, errorText: "Text.", ...more });
 const adviceOf = (error: unknown) =>
   JSON.parse((describeFailure(error).content[0] as { text: string }).text).what_to_do;

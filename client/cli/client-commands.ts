@@ -9,9 +9,10 @@ import { addOrderCommands } from "./orders.ts";
 import { addPackCommands } from "./packs.ts";
 import { addProfileCommands } from "./profile-commands.ts";
 import { addSignatureCommands } from "./signature.ts";
+import { addWebhookCommands } from "./webhooks.ts";
 
 /**
- * Adds a reseller's commands (`domains`, `orders`, `hosting`, `events`, `packs`, `profile`, `signature` and `mcp`) to the
+ * Adds a reseller's commands (`domains`, `orders`, `hosting`, `events`, `webhooks`, `packs`, `profile`, `signature` and `mcp`) to the
  * program; run it with `parseAsync`.
  * Makes command-line mistakes exit with 2 throughout the program. Call it before adding other commands, because a
  * command inherits this setting from its parent when it is added.
@@ -26,6 +27,7 @@ export function addClientCommands(program: Command, clock: Clock = systemClock):
   addOrderCommands(program, clock);
   addHostingCommands(program, clock);
   addEventCommands(program, clock);
+  addWebhookCommands(program, clock);
   addPackCommands(program, clock);
   addProfileCommands(program);
   addSignatureCommands(program, clock);

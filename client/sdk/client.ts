@@ -13,6 +13,7 @@ import type { RetryNotice } from "./retry.ts";
 import { type SignatureCalls, signatureCalls } from "./signature-check.ts";
 import { type TransferCalls, transferCalls } from "./transfers.ts";
 import { createOpenCsv, createSend, ownUserAgent, type Send, type TransportOptions } from "./transport.ts";
+import { type WebhookCalls, webhookCalls } from "./webhooks.ts";
 
 const timeoutMsDefault = 30_000;
 const retriesDefault = 4;
@@ -49,7 +50,8 @@ export interface Client
     OrderCalls,
     PaidCalls,
     SignatureCalls,
-    TransferCalls {}
+    TransferCalls,
+    WebhookCalls {}
 
 /** Makes a client for one service and key. Throws `TypeError` when an option cannot be right. */
 export function createClient(options: ClientOptions): Client {
@@ -68,6 +70,7 @@ export function createClient(options: ClientOptions): Client {
     ...paidCalls(send),
     ...signatureCalls(send),
     ...transferCalls(send),
+    ...webhookCalls(send),
   };
 }
 
