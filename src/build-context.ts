@@ -6,12 +6,12 @@ import { createListener } from "#db/listener.ts";
 import { systemClock } from "#lib/clock.ts";
 import { loadCommonPasswords, readCommonPasswords } from "#lib/ftp-password.ts";
 import { createLog } from "#lib/log.ts";
+import { parseRanges } from "#lib/net/address-ranges.ts";
 import { bcryptCost, createPasswordQueue } from "#lib/password-queue.ts";
 import { systemRandom } from "#lib/random.ts";
 import { createSealer, parseNamedKey } from "#lib/sealed-secret.ts";
 import { WrongSetting } from "#lib/settings.ts";
 import { loadRegistries } from "#registry/registries.ts";
-import { parseRanges } from "#webhooks/addresses.ts";
 
 const transactionsMax = 10;
 const passwordsWaitingMax = 32;

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { networkInterfaces } from "node:os";
 import { test } from "node:test";
-import { findAddresses, isAllowedAddress, parseRanges, parseWebhookUrl, RefusedAddress } from "#webhooks/addresses.ts";
+import { parseRanges } from "#lib/net/address-ranges.ts";
+import { findAddresses, isAllowedAddress, parseWebhookUrl, RefusedAddress } from "#webhooks/addresses.ts";
 
 const settings = { ranges: [], allowsPlainHttp: false, ca: undefined };
 const isAllowed = (address: string, ranges: string[] = []) => isAllowedAddress({ ...settings, ranges }, address);

@@ -4,33 +4,19 @@
  * names can lead elsewhere by then.
  */
 import { lookup, Resolver } from "node:dns/promises";
-import { BlockList, isIP, isIPv6 } from "node:net";
+import { isIP } from "node:net";
 import { networkInterfaces } from "node:os";
 import type { WebhookSettings } from "#context.ts";
+import { addressFamily, parseRanges } from "#lib/net/address-ranges.ts";
 import { isPublicUnicast } from "#lib/net/public-address.ts";
 
 /** The service does not send there. The message is for the reseller. */
 export class RefusedAddress extends Error {}
 
-/** @throws Error for a text that is not a range in CIDR form */
-export function parseRanges(texts: readonly string[]): BlockList {
-  const ranges = new BlockList();
-  for (const text of texts) {
-    const [base = "", prefix = ""] = text.split("/");
-    const bits = Number(prefix);
-    const isValid = isIP(base) > 0 && /^\d{1,3}$/.test(prefix) && bits <= (isIPv6(base) ? 128 : 32);
-    if (!isValid) throw new Error(`"${text}" is not a range such as 10.1.0.0/16`);
-    ranges.addSubnet(base, bits, familyOf(base));
-  }
-  return ranges;
-}
-
-const familyOf = (address: string) => (isIPv6(address) ? "ipv6" : "ipv4");
-
 /** Whether the service may connect to an address. An IPv4 address within IPv6 is judged as the IPv6 address that it is. */
 export function isAllowedAddress({ ranges }: WebhookSettings, address: string): boolean {
   const plain = address.replace(/%.*$/, "");
-  if (parseRanges(ranges).check(plain, familyOf(plain))) return true;
+  if (parseRanges(ranges).check(plain, addressFamily(plain))) return true;
   return plain === address && isPublicUnicast(plain) && !ownAddresses().has(plain);
 }
 
@@ -40,7 +26,7 @@ function ownAddresses(): ReadonlySet<string> {
   );
 }
 
-const urlCharactersMax = 2_000;
+const urlCharsMax = 2_000;
 
 /** @throws RefusedAddress that says what is wrong with the URL */
 export function parseWebhookUrl({ allowsPlainHttp }: WebhookSettings, text: string): URL {
@@ -50,7 +36,7 @@ export function parseWebhookUrl({ allowsPlainHttp }: WebhookSettings, text: stri
   if (!isSecure && !allowsPlainHttp) throw new RefusedAddress("Give an https:// URL: http:// can be read on the way.");
   if (url.username !== "" || url.password !== "") throw new RefusedAddress("Leave out user and password.");
   if (url.hash !== "") throw new RefusedAddress("Leave out what follows #.");
-  if (url.href.length > urlCharactersMax) throw new RefusedAddress(`Give at most ${urlCharactersMax} characters.`);
+  if (url.href.length > urlCharsMax) throw new RefusedAddress(`Give at most ${urlCharsMax} characters.`);
   return url;
 }
 

@@ -21,7 +21,7 @@ const hourMs = 60 * minuteMs;
 export const givenUpAfterMs = 72 * hourMs;
 /** After the first attempt, the second, and so on; the last one repeats. */
 const retryMs = [5 * secondMs, 5 * minuteMs, 30 * minuteMs, 2 * hourMs, 5 * hourMs, 10 * hourMs, 12 * hourMs];
-/** After so many failures in a row, of whatever deliveries; the last one repeats. */
+/** The pause after one failure, after two in a row, and so on; the last one repeats. */
 const pauseMs = [5 * secondMs, 30 * secondMs, 2 * minuteMs, 10 * minuteMs, 30 * minuteMs];
 const retryAfterJitter = 0.2;
 const heldBackMs = 250;
@@ -58,7 +58,7 @@ const makeDeliveries = statement(
   `WITH own AS MATERIALIZED (
      SELECT id, reseller_id, era, transaction, number FROM webhooks WHERE id = $id FOR UPDATE),
    page AS MATERIALIZED (
-     SELECT event.* FROM own CROSS JOIN event_log AS log CROSS JOIN LATERAL (
+     SELECT event.id, event.era, event.transaction, event.number, event.at, event.type, event.data FROM own CROSS JOIN event_log AS log CROSS JOIN LATERAL (
        SELECT ${eventId("event")} AS id, event.era, event.transaction, event.number, event.at, event.type, event.data FROM events AS event
        WHERE event.reseller_id = own.reseller_id AND (event.era, event.transaction, event.number) > (own.era, own.transaction, own.number)
          AND ${isVisible("event")}

@@ -21,14 +21,14 @@ import {
 import { newWebhookSecret } from "#webhooks/signature.ts";
 
 const webhooksMax = 10;
-const descriptionCharactersMax = 200;
+const descriptionCharsMax = 200;
 const typesMax = 50;
 /** How long the secret before signs, too. */
 const previousHours = 24;
 
 const changeable = {
   url: Type.Optional(Type.String({ examples: ["https://shop.example.com/deedhouse"] })),
-  description: Type.Optional(Type.String({ maxLength: descriptionCharactersMax, examples: ["the shop"] })),
+  description: Type.Optional(Type.String({ maxLength: descriptionCharsMax, examples: ["the shop"] })),
   types: Type.Optional(
     Type.Array(textLike("domain.*", "order.failed"), { maxItems: typesMax, description: "An empty list: all." }),
   ),

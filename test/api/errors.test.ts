@@ -14,6 +14,7 @@ import { goodAccountWith, hostingScenarios } from "./hosting-scenarios.ts";
 import { paidErrors } from "./paid-errors.ts";
 import { type Scenario, type Scenarios, wrongPaging } from "./scenario.ts";
 import { v2Scenarios } from "./v2-scenarios.ts";
+import { insertWebhook, webhookScenarios } from "./webhook-scenarios.ts";
 
 // Provokes every code that a use case lists in its documented condition, and checks that nothing changes.
 
@@ -264,6 +265,7 @@ const scenarios: Scenarios = {
     }),
   },
   ...eventScenarios,
+  ...webhookScenarios({ rival, own: await insertWebhook(query, reseller) }),
   ...hostingScenarios({ rival, plain, incomplete, packs }),
   ...paid.scenarios,
   "GET /servicepacks": {},

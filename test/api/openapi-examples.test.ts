@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { assertValid } from "../harness/described.ts";
 import { startTestGateway } from "../harness/gateway.ts";
+import { startNameServer } from "../harness/name-server.ts";
 import type { Reply } from "../harness/signed-request.ts";
 import { runSql } from "../harness/sql.ts";
 
@@ -58,7 +59,13 @@ const operations = Object.entries(document.paths).flatMap(([path, at]) =>
 const played = new Set<string>(["readOpenApi"]);
 
 async function startStage() {
-  const gateway = await startTestGateway({ after }, { node: true, registry: { glueAddresses: "any" } });
+  const names = await startNameServer();
+  after(() => names.close());
+  names.addresses.set("shop.example.com", ["9.9.9.9"]);
+  const gateway = await startTestGateway(
+    { after },
+    { node: true, registry: { glueAddresses: "any" }, context: { dnsServers: [names.address] } },
+  );
   const reseller = await gateway.addReseller();
   const pack = await gateway.addPack({ diskBytesMax: 100_000_000 });
   await runSql(gateway.databaseUrl, `UPDATE service_packs SET id = 14490 WHERE id = ${pack}`);
@@ -185,6 +192,23 @@ async function finished(job: string): Promise<Reply> {
     assert.match(reply.text, /ongoing/);
   }
 }
+
+test("the examples about webhooks are answered as documented", async () => {
+  const made = await play(v1, "createWebhook", { expects: 201 });
+  const { id } = made.body as { id: string };
+  const params = { webhook_id: id };
+  for (const read of ["listWebhooks", "readWebhook"]) await play(v1, read, { params, expects: 200 });
+  await play(v1, "rotateWebhookSecret", { params, expects: 200 });
+  // A test that nobody has to receive.
+  await runSql(v1.gateway.databaseUrl, "UPDATE webhooks SET url = 'http://127.0.0.1:1/'");
+  await play(v1, "testWebhook", { params, expects: 202 });
+  const listed = await play(v1, "listWebhookDeliveries", { params, expects: 200 });
+  const [delivery] = listed.body as { event_id: string }[];
+  const which = { ...params, event_id: delivery!.event_id };
+  await play(v1, "resendWebhookDelivery", { params: which, expects: 202 });
+  await play(v1, "updateWebhook", { params, expects: 200 });
+  await play(v1, "deleteWebhook", { params, expects: 204 });
+});
 
 test("the example about signatures is answered as documented", async () => {
   await play(v1, "checkSignature", { expects: 200 });

@@ -128,6 +128,23 @@ const testProfile = {
   countryCode: "BE",
 };
 
+/** What a process would read from its environment. */
+const usualSettings = {
+  reservedHosts: ["panel.deedhouse.test"],
+  // Longer than in production: a busy machine must not turn an accepted name into an unanswered check.
+  checkBudgetMs: 10_000,
+  checkFreshMs: 5_000,
+  authCodeHours: 336,
+  contactMonths: 15,
+  messageDays: 730,
+  // Receivers of tests listen on loopback.
+  webhooks: { ranges: ["127.0.0.0/8"], allowsPlainHttp: true, ca: undefined },
+  siteDomain: "localhost",
+  bareIdentifiers: true,
+  // An unused port: a test that needs DNS starts its own name server.
+  dnsServers: ["127.0.0.1:1"],
+} satisfies Partial<Context>;
+
 const passingStatuses = ["NotProvisioned", "Processing", "Pending", "Provisioning"];
 
 /** @param scope the test context, or `{ after }` of node:test for one gateway per file; everything ends with it */
@@ -178,19 +195,7 @@ export async function startTestGateway(scope: Scope, options: GatewayOptions = {
     registries,
     passwordQueue: createPasswordQueue({ waitingMax: 32, cost: 4, random: systemRandom }),
     commonPasswords: loadCommonPasswords,
-    reservedHosts: ["panel.deedhouse.test"],
-    // Longer than in production: a busy machine must not turn an accepted name into an unanswered check.
-    checkBudgetMs: 10_000,
-    checkFreshMs: 5_000,
-    authCodeHours: 336,
-    contactMonths: 15,
-    messageDays: 730,
-    // Receivers of tests listen on loopback.
-    webhooks: { ranges: ["127.0.0.0/8"], allowsPlainHttp: true, ca: undefined },
-    siteDomain: "localhost",
-    bareIdentifiers: true,
-    // An unused port: a test that needs DNS starts its own name server.
-    dnsServers: ["127.0.0.1:1"],
+    ...usualSettings,
     ...options.context,
   };
   const agents = createTestAgents(context, closers);

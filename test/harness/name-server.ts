@@ -1,8 +1,9 @@
-/** A small name server for tests (RFC 1035): answers queries for TXT records over UDP, on a free loopback port. */
+/** A small name server for tests (RFC 1035): answers queries for TXT and A records over UDP, on a free loopback port. */
 import { createSocket, type RemoteInfo } from "node:dgram";
 import { once } from "node:events";
 
 const headerBytes = 12;
+const typeA = 1;
 const typeTxt = 16;
 const classIn = 1;
 const ttlSeconds = 60;
@@ -15,6 +16,8 @@ export interface NameServer {
   address: string;
   /** Texts of the TXT records by name; a name without an entry does not exist. */
   records: Map<string, string[]>;
+  /** IPv4 addresses by name. */
+  addresses: Map<string, string[]>;
   /** The queried names, in order. */
   asked: string[];
   /** How it reacts to queries. */
@@ -31,6 +34,7 @@ export async function startNameServer(): Promise<NameServer> {
   const server: NameServer = {
     address: `127.0.0.1:${socket.address().port}`,
     records: new Map(),
+    addresses: new Map(),
     asked: [],
     mood: "answers",
     silentAbout: undefined,
@@ -40,33 +44,41 @@ export async function startNameServer(): Promise<NameServer> {
     },
   };
   socket.on("message", (query: Buffer, from: RemoteInfo) => {
-    const { name, end } = readQuestion(query);
+    const { name, type, end } = readQuestion(query);
     server.asked.push(name);
     if (server.mood === "silent" || server.silentAbout?.test(name)) return;
-    const texts = server.mood === "answers" ? server.records.get(name) : undefined;
-    const code = server.mood === "fails" ? serverFailure : texts === undefined ? nameError : noError;
-    socket.send(answer(query.subarray(0, end), code, texts ?? []), from.port, from.address);
+    const found = server.mood === "answers" ? findRecords(server, name, type) : undefined;
+    const code = server.mood === "fails" ? serverFailure : found === undefined ? nameError : noError;
+    socket.send(answer(query.subarray(0, end), code, found ?? []), from.port, from.address);
   });
   return server;
 }
 
-/** The queried name in lower case, and the end of the question. */
-function readQuestion(query: Buffer): { name: string; end: number } {
+/** @returns undefined for a name that does not exist */
+function findRecords({ records, addresses }: NameServer, name: string, type: number): Buffer[] | undefined {
+  const [texts, own] = [records.get(name), addresses.get(name)];
+  if (type === typeTxt && texts) return texts.map(txtRecord);
+  if (type === typeA && own) return own.map((address) => record(typeA, Buffer.from(address.split(".").map(Number))));
+  return texts || own ? [] : undefined;
+}
+
+/** The queried name in lower case, the record type, and the end of the question. */
+function readQuestion(query: Buffer): { name: string; type: number; end: number } {
   const labels: string[] = [];
   let at = headerBytes;
   for (let length = query[at]!; length > 0; length = query[at]!) {
     labels.push(query.toString("latin1", at + 1, at + 1 + length));
     at += 1 + length;
   }
-  return { name: labels.join(".").toLowerCase(), end: at + 5 };
+  return { name: labels.join(".").toLowerCase(), type: query.readUInt16BE(at + 1), end: at + 5 };
 }
 
-function answer(header: Buffer, code: number, texts: readonly string[]): Buffer {
+function answer(header: Buffer, code: number, records: readonly Buffer[]): Buffer {
   const reply = Buffer.from(header);
   // QR, RD and RA; one question, no authority, no additional records (the question may have carried EDNS).
   reply.writeUInt16BE(0x8180 | code, 2);
-  for (const [index, count] of [1, texts.length, 0, 0].entries()) reply.writeUInt16BE(count, 4 + 2 * index);
-  return Buffer.concat([reply, ...texts.map(txtRecord)]);
+  for (const [index, count] of [1, records.length, 0, 0].entries()) reply.writeUInt16BE(count, 4 + 2 * index);
+  return Buffer.concat([reply, ...records]);
 }
 
 function txtRecord(text: string): Buffer {
@@ -76,9 +88,12 @@ function txtRecord(text: string): Buffer {
     const part = bytes.subarray(at, at + 255);
     strings.push(Buffer.of(part.length), part);
   }
-  const data = Buffer.concat(strings);
+  return record(typeTxt, Buffer.concat(strings));
+}
+
+function record(type: number, data: Buffer): Buffer {
   // A pointer to the question's name.
-  const fixed = Buffer.from([0xc0, headerBytes, 0, typeTxt, 0, classIn, 0, 0, 0, ttlSeconds, 0, 0]);
+  const fixed = Buffer.from([0xc0, headerBytes, 0, type, 0, classIn, 0, 0, 0, ttlSeconds, 0, 0]);
   fixed.writeUInt16BE(data.length, 10);
   return Buffer.concat([fixed, data]);
 }

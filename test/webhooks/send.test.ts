@@ -9,6 +9,7 @@ import { systemClock } from "#lib/clock.ts";
 import { sendWebhook } from "#webhooks/send.ts";
 import { loadCertificate } from "../../sandbox/registry/certificates.ts";
 import { startTestGateway } from "../harness/gateway.ts";
+import { startNameServer } from "../harness/name-server.ts";
 import { startReceiver } from "./stage.ts";
 
 const loopback = { ranges: ["127.0.0.0/8", "::1/128"], allowsPlainHttp: true, ca: undefined };
@@ -30,6 +31,24 @@ test("a name that leads to a private address by now is not connected to", async 
     assert.match(attempt.errorText ?? "", /is not a public address/);
   }
   assert.equal(connections, 0);
+});
+
+test("a name that has led elsewhere since it was judged is judged again, and only its allowed addresses are tried", async (t) => {
+  const names = await startNameServer();
+  t.after(() => names.close());
+  const receiver = await startReceiver(t);
+  const url = receiver.url.replace("127.0.0.1", "hook.example");
+  const context = {
+    webhooks: { ...loopback, ranges: ["127.0.0.1/32"] },
+    dnsServers: [names.address],
+    clock: systemClock,
+  };
+  names.addresses.set("hook.example", ["10.0.0.1", "127.0.0.1", "169.254.169.254"]);
+  assert.equal((await sendWebhook(context, { ...request, url })).isDelivered, true);
+  names.addresses.set("hook.example", ["127.0.0.2"]);
+  const rebound = await sendWebhook(context, { ...request, url });
+  assert.match(rebound.errorText ?? "", /hook\.example is not a public address/);
+  assert.equal(receiver.received.length, 1);
 });
 
 test("TLS is checked: a stranger's certificate is refused before anything is sent", async (t) => {
