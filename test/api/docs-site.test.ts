@@ -30,7 +30,7 @@ test("every page of docs/ is there, with and without .html", { skip }, async () 
 });
 
 test("a page loads nothing from elsewhere, and runs only scripts of its own", { skip }, async () => {
-  for (const path of ["/docs/", "/docs/api", "/docs/operating"]) {
+  for (const path of ["/docs/", "/docs/concepts", "/docs/operating", "/docs/reference/domains"]) {
     const reply = await get(path);
     const html = await reply.text();
     const policy = reply.headers.get("content-security-policy") ?? "";
