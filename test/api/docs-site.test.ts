@@ -80,3 +80,12 @@ test("nothing outside of the site is served, and other methods are calls of the 
   assert.equal((await get("/docs/api", { method: "POST" })).status, 401);
   assert.equal((await get("/docsx")).status, 401);
 });
+
+test("the drawings are in the page, with its colours and with a text for who cannot see them", { skip }, async () => {
+  const html = await (await get("/docs/concepts")).text();
+  for (const name of ["order-states", "account-states"]) {
+    assert.match(html, new RegExp(`<svg [^>]*aria-labelledby="${name}-title ${name}-text"`));
+    assert.match(html, new RegExp(`<desc id="${name}-text">\\w+ becomes `));
+  }
+  assert.doesNotMatch(html, /svg:root/);
+});
