@@ -1,0 +1,53 @@
+/** What the commands of the documentation need, beyond a running system, and which of them no test can run. */
+
+/** They are not run here. Each has the reason, and where something runs what it does. */
+export const elsewhere: Readonly<Record<string, string>> = {
+  "npm ci && npm start": "installs this folder again; .ci/run runs npm ci, and this test runs what npm start runs",
+  "npm ci && npm test": "installs this folder again and runs this test; .ci/run runs both",
+  "apt-get install -y git npm": "needs root; test/install/run.ts makes an empty Debian a node",
+  "git clone <this repository> /opt/deedhouse && cd /opt/deedhouse && npm ci --omit=dev":
+    "needs root and the repository",
+  "ln -s /opt/deedhouse/bin/deedhouse.ts /usr/local/bin/deedhouse": "needs root",
+  "chgrp www-data /etc/deedhouse/certificates/.www.hello.example.new": "needs root, and Debian's group of web servers",
+  "deedhouse node install --token-file token.txt --host-name ftp7.example.net --dry-run":
+    "needs an empty Debian; test/install/run.ts runs it in one",
+  "deedhouse node install --token-file token.txt --host-name ftp7.example.net":
+    "needs an empty Debian; test/install/run.ts runs it in one",
+};
+
+/** They ask before they do something; here nobody is at the terminal, so they get --yes. */
+export const confirmed: readonly string[] = [
+  "deedhouse domains adopt found.example --account acme",
+  "deedhouse ote nic --registries ote.json --out certification",
+];
+
+/** What they read from standard input. */
+export const input: Readonly<Record<string, string>> = {
+  "deedhouse node set panel-1 --panel-token-file -": "TOKEN7QK2M9X4RHD8",
+};
+
+/** They run until they are stopped; with what shows, in the shell, that they work. $LOG is their standard error. */
+export const untilStopped: Readonly<Record<string, string>> = {
+  "deedhouse api": 'grep -q "the API is listening" "$LOG"',
+  "deedhouse worker": 'grep -q "the worker is working" "$LOG"',
+  "DEEDHOUSE_NODE_DATA_DIR=/srv/small DEEDHOUSE_NODE_HOST=192.0.2.7 DEEDHOUSE_NODE_TOKEN_FILE=small.token deedhouse node":
+    "deedhouse node list | grep -Eq '^small +embedded +open '",
+};
+
+interface Answer {
+  exits: number;
+  says: RegExp;
+}
+
+const notInDoubt: Answer = { exits: 3, says: /only a renew whose result the registry cannot show can be settled/ };
+const noSuchOrder: Answer = { exits: 4, says: /there is no order with this code/ };
+
+/** They need what this system does not have: an order in doubt, a second node. What they say without it. */
+export const refused: Readonly<Record<string, Answer>> = {
+  "deedhouse hosting move hello.example --to web-8 --wait": { exits: 3, says: /cannot be moved to web-8/ },
+  "deedhouse orders settle REG-7K3M9QX2-4TD --as registered --note 'entered by the registry, ticket 4711'": noSuchOrder,
+  "deedhouse orders settle REG-7K3M9QX2-4TD --as failed --note 'removed by the registry, ticket 4711'": noSuchOrder,
+  "deedhouse domains adopt found.example --account acme": { exits: 3, says: /the registry does not hold the name/ },
+  "deedhouse renewals settle hello.example --renewed --note 'on the invoice of May'": notInDoubt,
+  "deedhouse renewals settle hello.example --not-renewed --note 'by telephone'": notInDoubt,
+};
