@@ -56,7 +56,7 @@ function indexPage(document: ApiDocument, operations: readonly PlacedOperation[]
     callsTable(operations.filter(({ tags }) => tags[0] === name)),
   ]);
   const intro = `The service describes its API at ${code("/openapi.json")}; these pages show version ${document.info.version} of
-that description. What applies to all calls is on the page [Every request](${everyRequest}). [api.md](../api.md) explains the calls.`;
+that description. What applies to all calls is on the page [Every request](${everyRequest}). [The API](../api.md) explains the calls.`;
   return page("calls", "All calls", intro, ...parts);
 }
 
@@ -71,7 +71,7 @@ function everyRequestPage(document: ApiDocument): Page {
       .map((part) => prose(part))
       .join("\n\n"),
     "## Signatures {#signatures}",
-    `Either ${code("Authorization")}, or ${code("Signature")} with ${code("Signature-Input")}. [signing.md](../signing.md) has examples.`,
+    `Either ${code("Authorization")}, or ${code("Signature")} with ${code("Signature-Input")}. [Signatures](../signing.md) has examples.`,
     table(["header", "meaning"], schemes),
     "## Headers of every answer {#headers}",
     headersTable(document, headers),
@@ -106,10 +106,13 @@ function sharedCodes({ components }: ApiDocument): ErrorRow[] {
   );
 }
 
+/** The page of errors has a heading for each code; VitePress makes anchors of words with hyphens. */
+const linkToError = (errorCode: string) => `[${code(errorCode)}](../errors#${errorCode.replaceAll("_", "-")})`;
+
 const errorsTable = ({ components }: ApiDocument, rows: readonly ErrorRow[]) =>
   table(
     ["status", "code", "what it means, and what to do"],
-    rows.map((row) => [row.status, code(row.code), prose(components.examples[row.code]!.summary)]),
+    rows.map((row) => [row.status, linkToError(row.code), prose(components.examples[row.code]!.summary)]),
   );
 
 /** The errors of a call that are not those of every request; a malformed request is worth a line at each call. */

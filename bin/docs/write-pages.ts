@@ -1,5 +1,5 @@
 /** Writes what the documentation site is built from: the pages of docs/ with the changelog, and the reference of the API. */
-import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { apiDocument } from "#api/open-routes.ts";
 import type { ApiDocument } from "./openapi.ts";
@@ -13,12 +13,25 @@ export async function writePages(folder: string): Promise<void> {
   await cp(`${root}/docs`, folder, { recursive: true });
   const changelog = await readFile(`${root}/CHANGELOG.md`, "utf8");
   await writeFile(`${folder}/changelog.md`, changelog.replaceAll("](docs/", "](./"));
+  await nameLinkedPages(folder);
   await inlineDrawings(`${folder}/concepts.md`);
   await mkdir(`${folder}/reference`);
   const pages = referencePages(JSON.parse(JSON.stringify(apiDocument())) as ApiDocument);
   await Promise.all(pages.map(({ name, text }) => writeFile(`${folder}/reference/${name}.md`, text)));
   const sidebar = pages.map(({ name, title }) => ({ text: title, link: `/reference/${name}` }));
   await writeFile(`${folder}/reference/pages.json`, JSON.stringify(sidebar));
+}
+
+/** In the repository a link to a page shows its file, `[errors.md](errors.md)`; on the site it shows the page's title. */
+async function nameLinkedPages(folder: string): Promise<void> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith(".md"));
+  const texts = await Promise.all(names.map((name) => readFile(`${folder}/${name}`, "utf8")));
+  const titles = new Map(names.map((name, index) => [name, /^# (.*)$/m.exec(texts[index]!)?.[1]]));
+  const named = (text: string) =>
+    text.replace(/\[([\w-]+\.md)\](?=\()/g, (link, name: string) =>
+      titles.get(name) ? `[${titles.get(name)}]` : link,
+    );
+  await Promise.all(names.map((name, index) => writeFile(`${folder}/${name}`, named(texts[index]!))));
 }
 
 /** A drawing in the page itself has the page's colours; its own are for where it stands alone. */

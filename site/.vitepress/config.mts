@@ -32,7 +32,8 @@ export default defineConfig({
     },
   },
   themeConfig: {
-    search: { provider: "local" },
+    // All words must be there: a code like domain_not_found is three words.
+    search: { provider: "local", options: { miniSearch: { searchOptions: { combineWith: "AND" } } } },
     outline: [2, 3],
     nav: [
       { text: "Quick start", link: "/start" },
