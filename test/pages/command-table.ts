@@ -37,17 +37,35 @@ export const untilStopped: Readonly<Record<string, string>> = {
 interface Answer {
   exits: number;
   says: RegExp;
+  /** The test that runs it where it succeeds. */
+  success: string;
 }
 
-const notInDoubt: Answer = { exits: 3, says: /only a renew whose result the registry cannot show can be settled/ };
-const noSuchOrder: Answer = { exits: 4, says: /there is no order with this code/ };
+const notInDoubt: Answer = {
+  exits: 3,
+  says: /only a renew whose result the registry cannot show can be settled/,
+  success: "test/renewals/own-dates.slow.test.ts",
+};
+const noSuchOrder: Answer = {
+  exits: 4,
+  says: /there is no order with this code/,
+  success: "test/orders/settle.slow.test.ts",
+};
 
 /** They need what this system does not have: an order in doubt, a second node. What they say without it. */
 export const refused: Readonly<Record<string, Answer>> = {
-  "deedhouse hosting move hello.example --to web-8 --wait": { exits: 3, says: /cannot be moved to web-8/ },
+  "deedhouse hosting move hello.example --to web-8 --wait": {
+    exits: 3,
+    says: /cannot be moved to web-8/,
+    success: "test/hosting/nodes.slow.test.ts",
+  },
   "deedhouse orders settle REG-7K3M9QX2-4TD --as registered --note 'entered by the registry, ticket 4711'": noSuchOrder,
   "deedhouse orders settle REG-7K3M9QX2-4TD --as failed --note 'removed by the registry, ticket 4711'": noSuchOrder,
-  "deedhouse domains adopt found.example --account acme": { exits: 3, says: /the registry does not hold the name/ },
+  "deedhouse domains adopt found.example --account acme": {
+    exits: 3,
+    says: /the registry does not hold the name/,
+    success: "test/reconcile/reconcile.slow.test.ts",
+  },
   "deedhouse renewals settle hello.example --renewed --note 'on the invoice of May'": notInDoubt,
   "deedhouse renewals settle hello.example --not-renewed --note 'by telephone'": notInDoubt,
 };

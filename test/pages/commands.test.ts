@@ -1,7 +1,9 @@
 /** Which commands of the documentation tests run: all in its blocks of shell commands, but for those of a table. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
+import { repository } from "../harness/running-system.ts";
 import { confirmed, elsewhere, input, refused, untilStopped } from "./command-table.ts";
 import { pagesWithCommands, shellBlocks } from "./shell-blocks.ts";
 
@@ -12,7 +14,7 @@ test("every block of shell commands is one that commands.slow.test.ts runs, or a
   const shell = /^ *(?:`{3,}|~{3,}) *(?:sh|bash|shell|shellscript|zsh|console)\b.*$/gm;
   for (const page of pagesWithCommands()) {
     const fences = readFileSync(page, "utf8").match(shell) ?? [];
-    const programs = page.endsWith("docs/start.md") ? fences.filter((fence) => fence.endsWith("sh [bash]")) : [];
+    const programs = page.endsWith("docs/start.md") ? fences.filter((fence) => fence.endsWith("sh [curl]")) : [];
     const found = blocks.filter((block) => page.endsWith(`/${block.page}`));
     assert.equal(
       found.length,
@@ -28,6 +30,14 @@ test("the table of commands has only those that a page has", () => {
   const listed = [...confirmed, ...Object.values(tables).flatMap(Object.keys)];
   const gone = listed.filter((command) => !commands.includes(command));
   assert.deepEqual(gone, [], "remove it from test/pages/command-table.ts, or correct it there");
+});
+
+test("what the running system refuses, another test does with success", () => {
+  for (const [command, { success }] of Object.entries(refused)) {
+    const [, group, verb] = command.split(" ");
+    const source = readFileSync(join(repository, success), "utf8");
+    assert.match(source, new RegExp(`"${group}", "${verb}"`), `${success} does not run ${command}`);
+  }
 });
 
 test("a command has several lines after a backslash and inside of quotes, and comments are not part of it", () => {
