@@ -185,6 +185,7 @@ TABLE domain_history
   CONSTRAINT domain_history_pkey PRIMARY KEY (id)
   CONSTRAINT domain_history_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
   CREATE INDEX domain_history_name ON public.domain_history USING btree (domain_name, id)
+  CREATE TRIGGER told AFTER INSERT ON public.domain_history REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION domain_history_told()
 
 SEQUENCE domain_history_id_seq
 
@@ -227,6 +228,7 @@ TABLE domains WITH (autovacuum_vacuum_scale_factor=0.002, autovacuum_vacuum_inse
   CREATE TRIGGER list_deleted AFTER DELETE ON public.domains REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('domains', 'domain_name', 'true')
   CREATE TRIGGER list_inserted AFTER INSERT ON public.domains REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION list_new_domains()
   CREATE TRIGGER list_updated AFTER UPDATE ON public.domains REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('domains', 'domain_name', 'true')
+  CREATE TRIGGER transfer_told AFTER UPDATE OF transfer ON public.domains FOR EACH ROW WHEN (((old.transfer IS DISTINCT FROM new.transfer) AND (((new.transfer ->> 'status'::text) = 'pending'::text) OR ((new.transfer IS NULL) AND ((old.transfer ->> 'status'::text) = 'pending'::text))))) EXECUTE FUNCTION transfer_told()
 
 TABLE domains_ended
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
@@ -255,8 +257,34 @@ TABLE domains_ended
   CREATE TRIGGER list_deleted AFTER DELETE ON public.domains_ended REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('departures', 'list_key', 'true')
   CREATE TRIGGER list_inserted AFTER INSERT ON public.domains_ended REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('departures', 'list_key', 'true')
   CREATE TRIGGER list_updated AFTER UPDATE ON public.domains_ended REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('departures', 'list_key', 'true')
+  CREATE TRIGGER told AFTER INSERT ON public.domains_ended REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION departures_told()
 
 SEQUENCE domains_ended_id_seq
+
+TABLE event_log
+  era integer NOT NULL
+  origin text NOT NULL
+  deleted_era integer NOT NULL DEFAULT 0
+  deleted_transaction xid8 NOT NULL DEFAULT '0'::xid8
+  deleted_number bigint NOT NULL DEFAULT 0
+  CREATE UNIQUE INDEX event_log_one_row ON public.event_log USING btree ((true))
+
+TABLE events
+  era integer NOT NULL
+  transaction xid8 NOT NULL DEFAULT pg_current_xact_id()
+  number bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+  reseller_id bigint NOT NULL
+  at timestamp with time zone NOT NULL
+  type text NOT NULL
+  subject text NOT NULL
+  data jsonb NOT NULL
+  CONSTRAINT events_pkey PRIMARY KEY (era, transaction, number)
+  CONSTRAINT events_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
+  CREATE INDEX events_at ON public.events USING btree (at)
+  CREATE INDEX events_reseller ON public.events USING btree (reseller_id, era, transaction, number)
+  CREATE TRIGGER written AFTER INSERT ON public.events REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION events_written()
+
+SEQUENCE events_number_seq
 
 TABLE host_name_questions
   host_name_id bigint NOT NULL
@@ -375,6 +403,7 @@ TABLE hosting_history
   CONSTRAINT hosting_history_account_id_fkey FOREIGN KEY (account_id) REFERENCES hosting_accounts(id)
   CONSTRAINT hosting_history_pkey PRIMARY KEY (id)
   CREATE INDEX hosting_history_account ON public.hosting_history USING btree (account_id, id)
+  CREATE TRIGGER told AFTER INSERT ON public.hosting_history REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION hosting_history_told()
 
 SEQUENCE hosting_history_id_seq
 
@@ -847,6 +876,7 @@ TABLE renewal_history
   CONSTRAINT renewal_history_pkey PRIMARY KEY (id)
   CONSTRAINT renewal_history_renewal_id_fkey FOREIGN KEY (renewal_id) REFERENCES renewals(id)
   CREATE INDEX renewal_history_renewal ON public.renewal_history USING btree (renewal_id, id)
+  CREATE TRIGGER told AFTER INSERT ON public.renewal_history REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION renewal_history_told()
 
 SEQUENCE renewal_history_id_seq
 
@@ -994,6 +1024,13 @@ BEGIN
     GROUP BY 1, 2, 3 HAVING sum(change) <> 0 LOOP
     PERFORM order_count_add(ended.reseller_id, ended.kind, ended.status, ended.change);
   END LOOP;
+  IF FOUND THEN
+    INSERT INTO events (era, reseller_id, at, type, subject, data)
+    SELECT (SELECT era FROM event_log), row.reseller_id, row.ended_at, order_event_type(row.status), row.domain_name,
+      order_event(row.change_code, row.kind, row.domain_name, row.status, row.reason)
+    FROM new_rows AS row JOIN old_rows AS before ON before.id = row.id
+    WHERE row.ended_at IS NOT NULL AND before.ended_at IS NULL;
+  END IF;
   RETURN NULL;
 END $function$
 
@@ -1005,6 +1042,42 @@ AS $function$
 BEGIN
   NEW.version := OLD.version + 1;
   RETURN NEW;
+END $function$
+
+
+CREATE OR REPLACE FUNCTION public.departures_told()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  INSERT INTO events (era, reseller_id, at, type, subject, data)
+  SELECT (SELECT era FROM event_log), reseller_id, ended_at, 'domain.left', domain_name,
+    jsonb_strip_nulls(jsonb_build_object('domain_name', domain_name, 'reason', reason, 'gaining_registrar', gaining_registrar,
+      'restorable_until', iso_time(restorable_until)))
+  FROM new_rows ORDER BY id;
+  RETURN NULL;
+END $function$
+
+
+CREATE OR REPLACE FUNCTION public.domain_history_told()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  INSERT INTO events (era, reseller_id, at, type, subject, data)
+  SELECT (SELECT era FROM event_log), row.reseller_id, row.at, told.type, row.domain_name,
+    jsonb_strip_nulls(jsonb_build_object('domain_name', row.domain_name, 'expiration_date', iso_time(name.expiration_date),
+      'will_renew', CASE WHEN told.type = 'domain.will_renew_changed' THEN name.will_renew END,
+      'text', CASE WHEN told.type IN ('domain.changed', 'domain.notice') THEN row.note END))
+  FROM new_rows AS row
+  JOIN (VALUES ('renewed', 'domain.renewed'), ('restored', 'domain.restored'), ('adopted', 'domain.added'),
+    ('will-renew-on', 'domain.will_renew_changed'), ('will-renew-off', 'domain.will_renew_changed'),
+    ('changed-at-registry', 'domain.changed'), ('registry-change', 'domain.notice'), ('registry-notice', 'domain.notice'))
+    AS told (event, type) ON told.event = row.event
+  LEFT JOIN domains AS name ON name.domain_name = row.domain_name
+  WHERE row.reseller_id IS NOT NULL
+  ORDER BY row.id;
+  RETURN NULL;
 END $function$
 
 
@@ -1044,6 +1117,16 @@ BEGIN
     NEW.auth_info_sealed := NULL;
   END IF;
   RETURN NEW;
+END $function$
+
+
+CREATE OR REPLACE FUNCTION public.events_written()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  PERFORM pg_notify('events', reseller_id::text) FROM (SELECT DISTINCT reseller_id FROM new_rows) AS reseller;
+  RETURN NULL;
 END $function$
 
 
@@ -1178,6 +1261,28 @@ BEGIN
 END $function$
 
 
+CREATE OR REPLACE FUNCTION public.hosting_history_told()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  INSERT INTO events (era, reseller_id, at, type, subject, data)
+  SELECT (SELECT era FROM event_log), account.reseller_id, row.at, told.type, account.identifier,
+    jsonb_strip_nulls(jsonb_build_object('identifier', account.identifier, 'status', row.status,
+      'error_text', CASE WHEN told.type = 'hosting.failed' THEN account.error_text END))
+  FROM new_rows AS row
+  JOIN (VALUES ('probed', 'hosting.ready'), ('refused', 'hosting.failed'), ('applied', 'hosting.changed'),
+    ('suspended', 'hosting.suspended'), ('resumed', 'hosting.resumed'), ('removed', 'hosting.removed'))
+    AS told (event, type) ON told.event = row.event
+  JOIN hosting_accounts AS account ON account.id = row.account_id
+  -- What is left of an account that failed is removed, too.
+  WHERE told.event <> 'removed' OR NOT EXISTS (
+    SELECT FROM hosting_history AS earlier WHERE earlier.account_id = row.account_id AND earlier.event = 'refused')
+  ORDER BY row.id;
+  RETURN NULL;
+END $function$
+
+
 CREATE OR REPLACE FUNCTION public.hosting_move_has_work()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1199,6 +1304,13 @@ BEGIN
     AND (state IN ('Freezing', 'Leaving') OR OLD.removal_requested_at IS DISTINCT FROM NEW.removal_requested_at);
   RETURN NULL;
 END $function$
+
+
+CREATE OR REPLACE FUNCTION public.iso_time(moment timestamp with time zone)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+RETURN to_char((moment AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'::text)
 
 
 CREATE OR REPLACE FUNCTION public.list_changed()
@@ -1428,6 +1540,20 @@ BEGIN
 END $function$
 
 
+CREATE OR REPLACE FUNCTION public.order_event(code text, kind text, name text, status text, reason text)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE
+RETURN (jsonb_build_object('order_code', code, 'kind', kind, 'domain_name', name, 'status', status) || CASE WHEN (status = 'Finished'::text) THEN '{}'::jsonb ELSE jsonb_build_object('error_code', CASE status WHEN 'Errors'::text THEN 'order_failed'::text WHEN 'Cancelled'::text THEN 'order_cancelled'::text ELSE 'order_refused'::text END, 'error_text', COALESCE(reason, 'It ended without a reason.'::text)) END)
+
+
+CREATE OR REPLACE FUNCTION public.order_event_type(status text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+RETURN CASE status WHEN 'Finished'::text THEN 'order.finished'::text WHEN 'Cancelled'::text THEN 'order.cancelled'::text ELSE 'order.failed'::text END
+
+
 CREATE OR REPLACE FUNCTION public.raise_hosting_uid(highest bigint)
  RETURNS void
  LANGUAGE plpgsql
@@ -1454,6 +1580,33 @@ BEGIN
     GROUP BY 1, 2 HAVING sum(change) <> 0 LOOP
     PERFORM order_count_add(ended.reseller_id, 'create', ended.status, ended.change);
   END LOOP;
+  -- Most statements end no order.
+  IF FOUND THEN
+    INSERT INTO events (era, reseller_id, at, type, subject, data)
+    SELECT (SELECT era FROM event_log), row.reseller_id, row.ended_at, told.type, row.domain_name, told.data
+    FROM new_rows AS row JOIN old_rows AS before ON before.id = row.id CROSS JOIN LATERAL (
+      SELECT 'domain.registered' AS type, jsonb_build_object('domain_name', row.domain_name,
+        'expiration_date', iso_time(name.expiration_date), 'order_code', row.order_code) AS data
+      FROM domains AS name WHERE name.order_id = row.id AND row.status = 'Finished'
+      UNION ALL
+      SELECT order_event_type(row.status), order_event(row.order_code, 'create', row.domain_name, row.status, row.reason)) AS told
+    WHERE row.ended_at IS NOT NULL AND before.ended_at IS NULL;
+  END IF;
+  RETURN NULL;
+END $function$
+
+
+CREATE OR REPLACE FUNCTION public.renewal_history_told()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  INSERT INTO events (era, reseller_id, at, type, subject, data)
+  SELECT (SELECT era FROM event_log), renewal.reseller_id, row.at, 'renewal.attention', renewal.domain_name,
+    jsonb_build_object('domain_name', renewal.domain_name, 'expiration_date', iso_time(renewal.term_ends_at))
+  FROM new_rows AS row JOIN renewals AS renewal ON renewal.id = row.renewal_id
+  WHERE row.event = 'needs-operator'
+  ORDER BY row.id;
   RETURN NULL;
 END $function$
 
@@ -1503,6 +1656,22 @@ AS $function$
 BEGIN
   PERFORM pg_notify('row_due', CASE TG_NARGS WHEN 1 THEN TG_ARGV[0]
     ELSE TG_ARGV[0] || ':' || (to_jsonb(NEW) ->> TG_ARGV[1]) END);
+  RETURN NULL;
+END $function$
+
+
+CREATE OR REPLACE FUNCTION public.transfer_told()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  INSERT INTO events (era, reseller_id, at, type, subject, data)
+  SELECT era, NEW.reseller_id, clock_timestamp(),
+    CASE WHEN NEW.transfer IS NULL THEN 'domain.transfer_ended' ELSE 'domain.transfer_requested' END, NEW.domain_name,
+    jsonb_strip_nulls(jsonb_build_object('domain_name', NEW.domain_name, 'gaining_registrar', transfer ->> 'gaining_registrar',
+      'requested_at', transfer ->> 'requested_at',
+      'answer_by', CASE WHEN NEW.transfer IS NOT NULL THEN transfer ->> 'answer_by' END))
+  FROM event_log, coalesce(NEW.transfer, OLD.transfer) AS transfer;
   RETURN NULL;
 END $function$
 

@@ -83,6 +83,10 @@ export const catalogue = {
     status: 409,
     text: "The name's expiration_date is not the one that you gave, so it may have been renewed already. Nothing was ordered; read the domain, and order again if that is still wanted.",
   },
+  events_expired: {
+    status: 410,
+    text: "Events after this place were deleted: they are kept for 90 days. Read your lists, and begin again without after.",
+  },
   domain_not_restorable: {
     status: 409,
     text: "This name cannot be restored. Only a deleted name can be, until its restorable_until.",

@@ -1,6 +1,7 @@
 import { type Command, Help, type Option } from "commander";
 import { type Clock, systemClock } from "../sdk/clock.ts";
 import { addDomainCommands } from "./domains.ts";
+import { addEventCommands } from "./events.ts";
 import { exitCodesHelp, exitOnUsageError } from "./failures.ts";
 import { addHostingCommands } from "./hosting.ts";
 import { addOrderCommands } from "./orders.ts";
@@ -9,7 +10,7 @@ import { addProfileCommands } from "./profile-commands.ts";
 import { addSignatureCommands } from "./signature.ts";
 
 /**
- * Adds a reseller's commands (`domains`, `orders`, `hosting`, `packs`, `profile` and `signature`) to the program; run it with
+ * Adds a reseller's commands (`domains`, `orders`, `hosting`, `events`, `packs`, `profile` and `signature`) to the program; run it with
  * `parseAsync`.
  * Makes command-line mistakes exit with 2 throughout the program. Call it before adding other commands, because a
  * command inherits this setting from its parent when it is added.
@@ -23,6 +24,7 @@ export function addClientCommands(program: Command, clock: Clock = systemClock):
   addDomainCommands(program, clock);
   addOrderCommands(program, clock);
   addHostingCommands(program, clock);
+  addEventCommands(program, clock);
   addPackCommands(program, clock);
   addProfileCommands(program);
   addSignatureCommands(program, clock);

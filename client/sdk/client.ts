@@ -3,6 +3,7 @@ import { type Clock, systemClock } from "./clock.ts";
 import { type ContactCalls, contactCalls } from "./contacts.ts";
 import { type DelegationCalls, delegationCalls } from "./delegation.ts";
 import { type DomainCalls, domainCalls } from "./domains.ts";
+import { type EventCalls, eventCalls } from "./events.ts";
 import { type ExportCalls, exportCalls } from "./exports.ts";
 import { type HostNameCalls, hostNameCalls } from "./host-names.ts";
 import { type HostingCalls, hostingCalls } from "./hosting.ts";
@@ -39,6 +40,7 @@ export interface Client
   extends DomainCalls,
     ContactCalls,
     DelegationCalls,
+    EventCalls,
     ExportCalls,
     HostingCalls,
     HostNameCalls,
@@ -65,6 +67,7 @@ export function createClient(options: ClientOptions): Client {
     ...domainCalls(send, clock),
     ...contactCalls(send),
     ...delegationCalls(send),
+    ...eventCalls(send),
     ...exportCalls(createOpenCsv(transport)),
     ...hostingCalls(send, clock),
     ...hostNameCalls(send),

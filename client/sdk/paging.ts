@@ -44,7 +44,7 @@ export async function* followPages<T>(
  * The query of the `rel="next"` target (RFC 8288). Only the query is used: the path is known, a proxy may have changed
  * it, and a signature must never go to another host.
  */
-function findNextQuery(link: string | null): string | undefined {
+export function findNextQuery(link: string | null): string | undefined {
   for (const [, target = "", parameters = ""] of (link ?? "").matchAll(/<([^>]*)>([^<]*)/g)) {
     const rel = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,]+))/i.exec(parameters);
     const relations = (rel?.[1] ?? rel?.[2] ?? "").toLowerCase().split(/\s+/);

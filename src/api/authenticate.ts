@@ -13,7 +13,7 @@ import type { Context } from "#context.ts";
 import { createRateLimiter, createSourceBudget, type RateLimit, type RateLimiter } from "#front/rate-limit.ts";
 import { type ApiKey, createKeyStore } from "#resellers/key-store.ts";
 import { findCommittedAnswer } from "#use-case/stored-answers.ts";
-import type { Answer, SignedTimes, TimesJudgement } from "#use-case/use-case.ts";
+import type { Answer, Caller, SignedTimes, TimesJudgement } from "#use-case/use-case.ts";
 
 const rateWindowMs = 60_000;
 /** Failures still allowed from a crowded address for a key that was good there recently. */
@@ -27,6 +27,8 @@ export interface Authenticated {
   /** Counts further requests of the reseller. @throws ApiError `rate_limit_exceeded`, and counts nothing, if they exceed the limit */
   takeRequests(count: number): void;
   judgeTimes: Authenticator["judgeTimes"];
+  /** The caller as the key is now; undefined when it may not be used any more. */
+  callerNow(): Promise<Caller | undefined>;
   /** Identifies the request's content, so that a resend is recognised. */
   digest(): Buffer;
   /** The stored answer, when this request is an identical resend of a committed write. */
@@ -96,6 +98,7 @@ export function createAuthenticator(context: Context, options: AuthenticatorOpti
       }
       sources.noteGood(request.sourceAddress, keyId);
 
+      const callerNow = async () => (keys.findCached(keyId) ?? (await keys.findFresh(keyId)))?.caller;
       // Computed on demand: a read does not need it.
       const digest = () =>
         sealer.hmac("request", Buffer.concat([Buffer.from(`${request.method} ${request.target}\n`), request.body]));
@@ -103,13 +106,13 @@ export function createAuthenticator(context: Context, options: AuthenticatorOpti
         const replayed = await guard.inTurn("guess", request, keyId, () =>
           findReplayed(request, credentials, digest()),
         );
-        return { key, credentials, digest, judgeTimes, replayed, ...takeFromReseller(limiter, key) };
+        return { key, credentials, digest, judgeTimes, callerNow, replayed, ...takeFromReseller(limiter, key) };
       }
       // Nothing is awaited from here on, so a concurrent twin cannot pass the same checks in between.
       const counted = takeFromReseller(limiter, key);
       if (!replayGuard.reserve(keyId, nonce, timestamp))
         throw guard.refuse(request, "authorization_nonce_reused", keyId);
-      return { key, credentials, digest, judgeTimes, replayed: undefined, ...counted };
+      return { key, credentials, digest, judgeTimes, callerNow, replayed: undefined, ...counted };
     },
   };
 }

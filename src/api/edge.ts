@@ -6,8 +6,8 @@
 import type { Readable } from "node:stream";
 import { answerError, logBrokenStream } from "#api/answer-error.ts";
 import { type Authenticated, type AuthenticatorOptions, createAuthenticator } from "#api/authenticate.ts";
-import { createExportTurns } from "#api/exports.ts";
 import { createIdempotencyGate } from "#api/idempotency.ts";
+import { createLongAnswers } from "#api/long-answers.ts";
 import { findOpenRoute, type OpenRoute } from "#api/open-routes.ts";
 import { JournalUnavailable } from "#api/replay/replay.ts";
 import { type EdgeRequest, runRoute } from "#api/run-route.ts";
@@ -46,7 +46,7 @@ export function createEdge(context: Context, options: EdgeOptions): Edge {
   const authenticator = createAuthenticator(context, options);
   const shared = {
     gate: createIdempotencyGate(context, options.idempotencyWaitMs),
-    exports: createExportTurns(),
+    longAnswers: createLongAnswers(),
   };
 
   async function answerAuthenticated(request: EdgeRequest, authenticated: Authenticated): Promise<Answer> {

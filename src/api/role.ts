@@ -5,6 +5,7 @@ import { buildContext } from "#build-context.ts";
 import type { Config } from "#config.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
+import { noteRestore } from "#events/log.ts";
 import { followCertificate } from "#front/certificate.ts";
 import { startAgentEndpoint } from "#hosting/channel/agent-endpoint.ts";
 import { unixSeconds } from "#lib/clock.ts";
@@ -26,6 +27,7 @@ export async function startApi(config: Config): Promise<Role> {
   const { clock, log, database } = context;
   const windowSeconds = config.signatureWindowSeconds;
   const replayGuard = createReplayGuard({ journalDir: config.replayDir, clock, log, windowSeconds });
+  await noteRestore(context);
   // A database that no api has used cannot have lost a nonce; any other database needs its journal.
   const [first] = await database.query(anyKeyUsed, {});
   replayGuard.open(first?.is_first ?? false);

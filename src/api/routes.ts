@@ -24,6 +24,7 @@ import { listDomains } from "#domains/portfolio/list.ts";
 import { readDomain } from "#domains/portfolio/read.ts";
 import { listRenewals } from "#domains/renewals/list.ts";
 import { setWillRenew } from "#domains/renewals/renew.ts";
+import { listEvents } from "#events/read.ts";
 import { createHostingAccount } from "#hosting/accounts/create.ts";
 import { deleteHostingAccount } from "#hosting/accounts/delete.ts";
 import { readHostingHistory } from "#hosting/accounts/history.ts";
@@ -72,6 +73,7 @@ export const routes: readonly Route[] = [
   { method: "GET", path: "/hostingaccounts/:identifier/hosts/:host_name", useCase: readHostName },
   { method: "PUT", path: "/hostingaccounts/:identifier/hosts/:host_name", useCase: addHostNameToAccount },
   { method: "DELETE", path: "/hostingaccounts/:identifier/hosts/:host_name", useCase: removeHostNameFromAccount },
+  { method: "GET", path: "/events", useCase: listEvents },
   { method: "GET", path: "/servicepacks", useCase: listServicePacks },
   // Without a signature it is in open-routes.ts.
   { method: "POST", path: "/signature-check", useCase: checkSignature },

@@ -4,8 +4,8 @@
  */
 import { answerError } from "#api/answer-error.ts";
 import type { Authenticated } from "#api/authenticate.ts";
-import type { ExportTurns } from "#api/exports.ts";
 import { type IdempotencyGate, parseIdempotencyKey } from "#api/idempotency.ts";
+import type { LongAnswers } from "#api/long-answers.ts";
 import { openMethods } from "#api/open-routes.ts";
 import type { Route } from "#api/route.ts";
 import { matchRoute, type Place } from "#api/routes.ts";
@@ -13,7 +13,7 @@ import type { WireRequest } from "#api/signing/credentials.ts";
 import { readTarget } from "#api/target.ts";
 import type { Context } from "#context.ts";
 import { ApiError } from "#errors.ts";
-import { wantsCsv } from "#use-case/csv.ts";
+import { wantsOnly } from "#use-case/accept.ts";
 import { requireScope } from "#use-case/scope.ts";
 import {
   AlreadyCommitted,
@@ -48,7 +48,7 @@ interface Call {
 /** Never throws: every failure is an answer. */
 export async function runRoute(
   context: Context,
-  { gate, exports }: { gate: IdempotencyGate; exports: ExportTurns },
+  { gate, longAnswers }: { gate: IdempotencyGate; longAnswers: LongAnswers },
   request: EdgeRequest,
   authenticated: Authenticated,
 ): Promise<Answer> {
@@ -60,7 +60,7 @@ export async function runRoute(
     const route = matched?.route;
     if (!route) throw new ApiError("method_not_allowed", { headers: { allow: allowed.join(", ") } });
     requireScope(authenticated.key.caller, route.useCase.scope);
-    const call = openCall(context, route, { ...matched, query, exports }, request, authenticated);
+    const call = openCall(context, route, { ...matched, query, longAnswers }, request, authenticated);
     return isRead(route) ? (await runOnce(context, call)).answer : await runWrite(context, gate, call);
   } catch (error) {
     // The use case's own errors are answers already: this is about the request's headers.
@@ -74,7 +74,7 @@ const isRead = ({ method, useCase }: Route) => method === "GET" || useCase.chang
 function openCall(
   context: Context,
   route: Route,
-  { path, prefix, door, params, query, exports }: Place & { query: URLSearchParams; exports: ExportTurns },
+  { path, prefix, door, params, query, longAnswers }: Place & { query: URLSearchParams; longAnswers: LongAnswers },
   request: EdgeRequest,
   authenticated: Authenticated,
 ): Call {
@@ -98,8 +98,10 @@ function openCall(
       waitSeconds,
       takeRequests,
       judgeTimes: authenticated.judgeTimes,
-      wantsCsv: wantsCsv(headers.accept),
-      beginExport: () => exports.begin(authenticated),
+      wantsOnly: (contentType) => wantsOnly(headers.accept, contentType),
+      lastEventId: headers["last-event-id"],
+      beginLong: (kind) => longAnswers.begin(kind, authenticated),
+      callerNow: () => authenticated.callerNow(),
     },
     write: () => ({ keyId, nonce, timestamp, digest: digest() }),
     idempotent:

@@ -8,6 +8,8 @@ let waiters = 0;
 export interface WaitOptions<Value> {
   read(): Promise<Value>;
   isAwaited(value: Value): boolean;
+  /** When to read again, because this value can change without a notification. */
+  lookAgainMs?(value: Value): number | undefined;
   waitMs: number;
   signal: AbortSignal;
 }
@@ -21,7 +23,7 @@ export async function waitForNotification<Value>(
   { listener }: { listener: Listener },
   channel: string,
   payload: string,
-  { read, isAwaited, waitMs, signal }: WaitOptions<Value>,
+  { read, isAwaited, lookAgainMs, waitMs, signal }: WaitOptions<Value>,
 ): Promise<Value> {
   if (waiters >= waitersMax) return read();
   waiters++;
@@ -36,7 +38,7 @@ export async function waitForNotification<Value>(
     for (;;) {
       const value = await read();
       if (until.aborted || isAwaited(value)) return value;
-      await waitAtMost(waitMs, heard.promise, until);
+      await waitAtMost(lookAgainMs?.(value) ?? waitMs, heard.promise, until);
       heard = Promise.withResolvers<void>();
     }
   } finally {

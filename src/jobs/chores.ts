@@ -3,6 +3,7 @@ import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { eraseContacts } from "#domains/contacts/erase.ts";
 import { dropOldMessages } from "#domains/registry/messages.ts";
+import { dropOldEvents } from "#events/log.ts";
 import { serveAtAllIdentifiers } from "#hosting/host-names/identifiers.ts";
 import { askAllReconciles } from "#hosting/nodes/reconcile.ts";
 import { updateAbsenceAlarms } from "#hosting/nodes/seen.ts";
@@ -99,6 +100,7 @@ async function runHousekeeping(context: Context): Promise<void> {
   await database.query(dropOldIdempotent, { now: clock.now() });
   await eraseContacts(context);
   await dropOldMessages(context);
+  await dropOldEvents(context);
   await endTrafficAlarms(context);
   await alarmUnservedRegistries(context);
   await updateAbsenceAlarms(context);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { csvLine, csvTable, wantsCsv } from "#use-case/csv.ts";
+import { csvLine, csvTable } from "#use-case/csv.ts";
 
 test("a line has its cells as RFC 4180 says, and ends with CRLF", () => {
   assert.equal(csvLine(["a", 1, true, null, undefined, ""]), "a,1,true,,,\r\n");
@@ -23,35 +23,4 @@ test("a table has a column for each name, in their order", () => {
       [2, "x"],
     ],
   );
-});
-
-test("only who names CSV, and neither JSON nor everything, gets it", () => {
-  for (const accept of [
-    "text/csv",
-    "Text/CSV; charset=utf-8",
-    "text/csv;q=0.5, text/html",
-    "text/csv, application/xml;q=0.9",
-    "text/csv, application/json;q=0",
-    "text/csv,*/*; q=0.0",
-  ]) {
-    assert.equal(wantsCsv(accept), true, accept);
-  }
-  for (const accept of [
-    undefined,
-    "",
-    "*/*",
-    "text/*",
-    "application/json",
-    "text/csv;q=0",
-    "text/csv;q=0.000, text/html",
-    "text/csv, application/json;q=0.1",
-    "application/json, text/csv",
-    "text/csv, */*;q=0.1",
-    "text/csv, application/*",
-    "text/csv, application/problem+json",
-    "text/csv-schema",
-    "application/xml;q=0.9, application/json;q=0.8",
-  ]) {
-    assert.equal(wantsCsv(accept), false, accept);
-  }
 });

@@ -43,14 +43,3 @@ function csvCell(value: CsvValue): string {
   const text = formulaStart.test(given) ? `'${given}` : given;
   return needsQuotes.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
-
-const refused = /;\s*q=0(?:\.0*)?\s*(?:;|$)/;
-const jsonTypes = /^(?:\*\/\*|application\/\*|(?:application|text)\/json|[^/]+\/[^/]+\+json)$/;
-
-/** Whether a client takes CSV and no JSON. Existing clients send all kinds of lists and expect JSON. */
-export function wantsCsv(accept: string | undefined): boolean {
-  const list = accept?.toLowerCase() ?? "";
-  if (!list.includes("text/csv")) return false;
-  const types = list.split(",").flatMap((range) => (refused.test(range) ? [] : [range.replace(/;.*/s, "").trim()]));
-  return types.includes("text/csv") && !types.some((type) => jsonTypes.test(type));
-}

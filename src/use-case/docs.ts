@@ -27,6 +27,8 @@ export interface AnswerDocs {
   headers?: readonly AnswerHeader[];
   /** The whole list is offered as CSV, without these headers. */
   isCsvToo?: boolean;
+  /** The list is offered as server-sent events, too. */
+  isStreamToo?: boolean;
 }
 
 /** `look-again` is the door's header for the seconds after which to look again. */

@@ -170,7 +170,7 @@ export async function answerPage<Row extends { total_: number; skipped_: number 
   present: (row: Row) => unknown,
   csv?: CsvTable<NoInfer<Row>>,
 ): Promise<Answer> {
-  if (csv && request.wantsCsv) return answerCsv(context, request, list, csv);
+  if (csv && request.wantsOnly("text/csv")) return answerCsv(context, request, list, csv);
   const scope = list.values ? `${list.list}?${list.filter}` : list.list;
   const page = parsePage(context, request, scope, list.skipRowsMax);
   const found = await context.database.point(page.kind === "skip" ? list.bySkip : list[page.kind], {

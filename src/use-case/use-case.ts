@@ -93,13 +93,17 @@ export interface UseCaseRequest {
   signal(): AbortSignal;
   /** What the edge thinks of the times of another request's signature. */
   judgeTimes(signed: SignedTimes | undefined): TimesJudgement;
-  /** The client takes CSV and no JSON. */
-  wantsCsv: boolean;
+  /** The client takes this content type and no JSON. */
+  wantsOnly(contentType: "text/csv" | "text/event-stream"): boolean;
+  /** Where a client of server-sent events goes on, by its header. */
+  lastEventId: string | undefined;
   /**
-   * Begins one of the reseller's few exports, which counts as several requests; the caller ends it.
+   * Begins one of the reseller's few answers of any length; a list as CSV counts as several requests. The caller ends it.
    * @throws ApiError `rate_limit_exceeded`
    */
-  beginExport(): () => void;
+  beginLong(kind: "csv" | "events"): () => void;
+  /** The caller as its key is now; undefined when the key may not be used any more. */
+  callerNow(): Promise<Caller | undefined>;
   /**
    * Stores the answer with the write that it reports, in the write's own transaction. An identical resend of a
    * committed request gets it again, whatever the client saw of the first.

@@ -77,7 +77,7 @@ test("every error code, every shape and every common header is on the pages", { 
   const all = textOf([...pages.values()].join("\n"));
   const codes = Object.keys(document.components.examples);
   assert.ok(codes.length > 30);
-  for (const code of codes) assert.match(all, new RegExp(`\\d{3}${code}`), hint);
+  for (const code of codes) assert.ok(all.includes(code), `${code}: ${hint}`);
   for (const name of Object.keys(document.components.schemas)) {
     const section = sectionAt(name);
     for (const field of Object.keys(document.components.schemas[name]!.properties ?? {})) {

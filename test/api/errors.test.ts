@@ -9,6 +9,7 @@ import { newNonce } from "../harness/signed-request.ts";
 import { runSql } from "../harness/sql.ts";
 import { authCodeRefusals, insertNamesWithoutCodes, registriesWithoutCodes } from "./auth-code-refusals.ts";
 import { contactScenarios, wrongContact } from "./contact-scenarios.ts";
+import { eventScenarios } from "./event-scenarios.ts";
 import { goodAccountWith, hostingScenarios } from "./hosting-scenarios.ts";
 import { paidErrors } from "./paid-errors.ts";
 import { type Scenario, type Scenarios, wrongPaging } from "./scenario.ts";
@@ -262,6 +263,7 @@ const scenarios: Scenarios = {
       return { target: `/renewals?${query}`, fields: ["status"] };
     }),
   },
+  ...eventScenarios,
   ...hostingScenarios({ rival, plain, incomplete, packs }),
   ...paid.scenarios,
   "GET /servicepacks": {},

@@ -133,6 +133,7 @@ test("the examples about names are answered as documented", async () => {
   await order(v1, "renewDomain");
   await order(v1, "deleteDomain");
   await play(v1, "listDepartures", { expects: 200 });
+  await play(v1, "listEvents", { expects: 200 });
   // A name that is deleted in its add grace period could not be restored.
   await runSql(v1.gateway.databaseUrl, "UPDATE domains_ended SET restorable_until = now() + interval '1 day'");
   await order(v1, "restoreDomain");

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { assertError, assertFullForm } from "../harness/assert-reply.ts";
 import { startTestGateway, type TestReseller } from "../harness/gateway.ts";
+import { linksOf } from "../harness/link-header.ts";
 import type { Reply } from "../harness/signed-request.ts";
 import { runSql } from "../harness/sql.ts";
 
@@ -58,13 +59,6 @@ type List = (typeof lists)[number];
 const named = (owner: TestReseller, from: number, to: number) =>
   Array.from({ length: to - from }, (_, index) => `n${String(from + index).padStart(4, "0")}-${owner.id}.example`);
 const namesIn = (list: List, reply: Reply) => (reply.body as Record<string, string>[]).map((row) => list.nameOf(row));
-const links = (reply: Reply): Record<string, string> =>
-  Object.fromEntries(
-    [...(reply.headers.link ?? "").matchAll(/<([^>]+)>; rel="([a-z]+)"/g)].map(([, target, relation]) => [
-      relation,
-      target,
-    ]),
-  );
 const paging = ({ headers }: Reply) =>
   ["skipped", "take", "totalresults"].map((name) => Number(headers[`x-paging-${name}`]));
 
@@ -81,7 +75,7 @@ async function walk(list: List, reseller: TestReseller, start: string, relation:
   for (let target: string | undefined = start; target !== undefined; ) {
     const reply = await get(reseller, target);
     pages.push(namesIn(list, reply));
-    target = links(reply)[relation];
+    target = linksOf(reply)[relation];
     await between?.();
   }
   return pages;
@@ -95,7 +89,7 @@ for (const list of lists) {
     const reply = await get(reseller, path);
     assert.deepEqual(reply.body, []);
     assert.deepEqual(paging(reply), [0, 25, 0]);
-    assert.deepEqual(Object.keys(links(reply)), ["first"]);
+    assert.deepEqual(Object.keys(linksOf(reply)), ["first"]);
     assert.deepEqual(paging(await get(reseller, `${path}?skip=5`)), [5, 25, 0]);
   });
 
@@ -170,9 +164,9 @@ for (const list of lists) {
     assert.deepEqual(pages, [names.slice(0, 10), names.slice(10, 20), names.slice(20)]);
 
     const first = await get(reseller, `/v1${path}?take=10`);
-    assert.ok(links(first).next?.startsWith(`/v1${path}?`));
-    const second = await get(reseller, links(first).next ?? "");
-    const third = await get(reseller, links(second).next ?? "");
+    assert.ok(linksOf(first).next?.startsWith(`/v1${path}?`));
+    const second = await get(reseller, linksOf(first).next ?? "");
+    const third = await get(reseller, linksOf(second).next ?? "");
     assert.deepEqual(
       [paging(second), paging(third)],
       [
@@ -180,14 +174,14 @@ for (const list of lists) {
         [20, 10, 23],
       ],
     );
-    assert.equal(links(third).next, undefined);
-    const back = await get(reseller, links(third).prev ?? "");
+    assert.equal(linksOf(third).next, undefined);
+    const back = await get(reseller, linksOf(third).prev ?? "");
     assert.deepEqual(namesIn(list, back), names.slice(10, 20));
     assert.deepEqual(paging(back), [10, 10, 23]);
-    const start = await get(reseller, links(back).prev ?? "");
+    const start = await get(reseller, linksOf(back).prev ?? "");
     assert.deepEqual(namesIn(list, start), names.slice(0, 10));
-    assert.deepEqual([links(start).prev, paging(start)], [undefined, [0, 10, 23]]);
-    assert.deepEqual(namesIn(list, await get(reseller, links(third).first ?? "")), names.slice(0, 10));
+    assert.deepEqual([linksOf(start).prev, paging(start)], [undefined, [0, 10, 23]]);
+    assert.deepEqual(namesIn(list, await get(reseller, linksOf(third).first ?? "")), names.slice(0, 10));
   });
 
   test(`${path}: rows that are added or removed in the meantime never make a walk skip or repeat another row`, async () => {
@@ -217,7 +211,7 @@ for (const list of lists) {
     const reseller = await gateway.addReseller();
     const names = named(reseller, 0, 6);
     await list.add(reseller, names);
-    const { next } = links(await get(reseller, `${path}?take=3`));
+    const { next } = linksOf(await get(reseller, `${path}?take=3`));
     await list.remove([names[2] ?? ""]);
     const reply = await get(reseller, next ?? "");
     assert.deepEqual(namesIn(list, reply), names.slice(3));
@@ -228,7 +222,7 @@ for (const list of lists) {
     const reseller = await gateway.addReseller();
     const rival = await gateway.addReseller();
     for (const owner of [reseller, rival]) await list.add(owner, named(owner, 0, 3));
-    const next = links(await get(reseller, `${path}?take=1`)).next ?? "";
+    const next = linksOf(await get(reseller, `${path}?take=1`)).next ?? "";
     const other = lists.find((candidate) => candidate !== list)?.path ?? "";
     const flipped = next.replace(/.$/, (digit) => (digit === "0" ? "1" : "0"));
     assertError(await gateway.send(rival, "GET", next), "invalid_paging_request");

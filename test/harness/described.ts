@@ -15,6 +15,7 @@ type Content = Record<string, { schema: Json; examples?: Json }>;
 interface Response {
   headers: Record<string, { required?: boolean }>;
   "x-csv"?: boolean;
+  "x-event-stream"?: boolean;
   content?: Content;
 }
 interface Operation {
@@ -44,7 +45,8 @@ export function assertDescribed({ method, target, body: sent }: SentRequest, rep
   const operation = findOperation(method, target);
   const response = follow<Response>(operation ? operation.responses[reply.status] : sharedResponse(reply.status));
   assert.ok(response, `openapi.json does not have this status: ${shown}`);
-  if (isCsv(reply)) assert.ok(response["x-csv"], `openapi.json does not have CSV here: ${shown}`);
+  const other = otherContents[reply.headers["content-type"]?.split(";")[0] ?? ""];
+  if (other) assert.ok(response[other], `openapi.json does not have this content here: ${shown}`);
   else {
     assertHeaders(response, reply, shown);
     if (method !== "HEAD") assertContent(response.content, reply.body, shown);
@@ -55,7 +57,10 @@ export function assertDescribed({ method, target, body: sent }: SentRequest, rep
     compare(asked.schema, document.components, withoutNulls(parsed(sent)), `the request of ${shown}`);
 }
 
-const isCsv = ({ headers }: Reply) => headers["content-type"]?.startsWith("text/csv") ?? false;
+const otherContents: Readonly<Record<string, "x-csv" | "x-event-stream">> = {
+  "text/csv": "x-csv",
+  "text/event-stream": "x-event-stream",
+};
 
 /** @returns undefined for a path or a method that the API does not have */
 function findOperation(method: string, target: string): Operation | undefined {

@@ -72,6 +72,12 @@ export const importRules: ImportRule[] = [
     why: "what use cases share depends neither on them nor on the servers that run them",
   },
   {
+    from: "src/events/",
+    allowed: ["src/lib/", "src/db/", "src/use-case/", "src/context.ts", "src/errors.ts"],
+    allowedInTests: [],
+    why: "events depend neither on what writes them nor on who is told",
+  },
+  {
     from: "src/front/",
     allowed: ["src/lib/", "src/db/", "src/alarms.ts", "src/context.ts"],
     allowedInTests: [],
@@ -202,6 +208,7 @@ export const importRules: ImportRule[] = [
       "src/use-case/",
       "src/resellers/",
       "src/domains/",
+      "src/events/",
       "src/hosting/",
       "src/watch/",
       "src/alarms.ts",
@@ -223,6 +230,7 @@ export const importRules: ImportRule[] = [
       "src/progress/",
       "src/registry/",
       "src/domains/",
+      "src/events/",
       "src/hosting/",
       "src/watch/",
       "src/alarms.ts",

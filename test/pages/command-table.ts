@@ -26,12 +26,26 @@ export const input: Readonly<Record<string, string>> = {
   "deedhouse node set panel-1 --panel-token-file -": "TOKEN7QK2M9X4RHD8",
 };
 
-/** They run until they are stopped; with what shows, in the shell, that they work. $LOG is their standard error. */
-export const untilStopped: Readonly<Record<string, string>> = {
-  "deedhouse api": 'grep -q "the API is listening" "$LOG"',
-  "deedhouse worker": 'grep -q "the worker is working" "$LOG"',
+interface Lasting {
+  /** What shows, in the shell, that it works. $LOG is its standard error, $OUT its output. */
+  works: string;
+  /** After SIGTERM. */
+  exits: number;
+}
+
+/** They run until they are stopped. */
+export const untilStopped: Readonly<Record<string, Lasting>> = {
+  "deedhouse api": { works: 'grep -q "the API is listening" "$LOG"', exits: 0 },
+  "deedhouse worker": { works: 'grep -q "the worker is working" "$LOG"', exits: 0 },
   "DEEDHOUSE_NODE_DATA_DIR=/srv/small DEEDHOUSE_NODE_HOST=192.0.2.7 DEEDHOUSE_NODE_TOKEN_FILE=small.token deedhouse node":
-    "deedhouse node list | grep -Eq '^small +embedded +open '",
+    { works: "deedhouse node list | grep -Eq '^small +embedded +open '", exits: 0 },
+  "deedhouse events follow --types 'hosting.*' --json": { works: 'grep -q hosting.ready "$OUT"', exits: 143 },
+};
+
+/** Pages whose one block of commands has a test of its own. */
+export const ownTests: Readonly<Record<string, string>> = {
+  "docs/clients-php.md": "test/clients/php-page.slow.test.ts",
+  "docs/clients-python.md": "test/clients/python-page.slow.test.ts",
 };
 
 interface Answer {

@@ -8,7 +8,7 @@ import { after, before, test } from "node:test";
 import { emptyDatabase } from "../harness/database.ts";
 import { type RunningSystem, repository, startSystem, systemFolder } from "../harness/running-system.ts";
 import { runSql } from "../harness/sql.ts";
-import { confirmed, elsewhere, input, refused, untilStopped } from "./command-table.ts";
+import { confirmed, elsewhere, input, ownTests, refused, untilStopped } from "./command-table.ts";
 import { type ShellBlock, shellBlocks } from "./shell-blocks.ts";
 
 const folder = await systemFolder({ after });
@@ -82,7 +82,7 @@ async function operated(...args: string[]): Promise<Record<string, string>> {
   return JSON.parse(stdout);
 }
 
-const blocks = shellBlocks();
+const blocks = shellBlocks().filter(({ page }) => !(page in ownTests));
 /** What adds something comes before what uses it, and the README is a story of its own. */
 const adds = ({ page, commands }: ShellBlock) =>
   page === "README.md" || commands.some((command) => / (add|register) /.test(command));
@@ -104,7 +104,7 @@ for (const block of [...blocks.filter(adds), ...blocks.filter((block) => !adds(b
       const read = (what: string) =>
         readFile(join(here, `${index}.${what}`), "utf8").catch(() => `no ${what}: ${ended}`);
       const [code, stdout, stderr] = await Promise.all(["code", "stdout", "stderr"].map(read));
-      const { exits, says } = refused[command] ?? { exits: 0, says: /^/ };
+      const { exits, says } = refused[command] ?? { exits: untilStopped[command]?.exits ?? 0, says: /^/ };
       assert.equal(Number(code), exits, `${command}\n${stdout}${stderr}`);
       assert.match(stderr!, says, command);
     }
@@ -119,9 +119,10 @@ function isMissing(tool: string): boolean {
 function scriptOf(command: string, index: number): string {
   const out = `> "$HERE/${index}.stdout" 2> "$HERE/${index}.stderr"`;
   const given = input[command] === undefined ? "< /dev/null" : `<<< '${input[command]}'`;
-  const works = untilStopped[command];
-  if (works) {
-    const wait = `LOG="$HERE/${index}.stderr"; while kill -0 $! && ! ${works}; do sleep 0.05; done 2> /dev/null`;
+  const lasting = untilStopped[command];
+  if (lasting) {
+    const files = `OUT="$HERE/${index}.stdout" LOG="$HERE/${index}.stderr"`;
+    const wait = `${files}; while kill -0 $! && ! ${lasting.works}; do sleep 0.05; done 2> /dev/null`;
     return `${command} ${out} < /dev/null &\n${wait}\nkill -TERM $!; wait $!; echo $? > "$HERE/${index}.code"`;
   }
   const asked = confirmed.includes(command) ? `${command} --yes` : command;

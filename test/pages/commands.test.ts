@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { repository } from "../harness/running-system.ts";
-import { confirmed, elsewhere, input, refused, untilStopped } from "./command-table.ts";
+import { confirmed, elsewhere, input, ownTests, refused, untilStopped } from "./command-table.ts";
 import { pagesWithCommands, shellBlocks } from "./shell-blocks.ts";
 
 const blocks = shellBlocks();
@@ -30,6 +30,14 @@ test("the table of commands has only those that a page has", () => {
   const listed = [...confirmed, ...Object.values(tables).flatMap(Object.keys)];
   const gone = listed.filter((command) => !commands.includes(command));
   assert.deepEqual(gone, [], "remove it from test/pages/command-table.ts, or correct it there");
+});
+
+test("a page with a test of its own has one block of commands, which that test reads", () => {
+  for (const [page, path] of Object.entries(ownTests)) {
+    assert.equal(blocks.filter((block) => block.page === page).length, 1, page);
+    const source = readFileSync(join(repository, path), "utf8");
+    assert.ok(source.includes(`"${page}"`) && source.includes("```sh"), `${path} does not run the commands of ${page}`);
+  }
 });
 
 test("what the running system refuses, another test does with success", () => {

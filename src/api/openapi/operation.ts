@@ -52,11 +52,14 @@ export function describeOperation(shapes: Shapes, route: DescribedRoute, isV2: b
           const replayed = isWrite && isSigned ? (["idempotency-replayed?"] as const) : [];
           const names = [...(answer.headers ?? []), ...replayed];
           const headers = describeHeaders(names, lookAgainHeader);
-          // As a second content it would make the type of a generated client's answer a list or a text.
-          const csv = answer.isCsvToo && { "x-csv": true };
+          // As a second content, each would make the type of a generated client's answer a list or a text.
+          const others = {
+            ...(answer.isCsvToo && { "x-csv": true }),
+            ...(answer.isStreamToo && { "x-event-stream": true }),
+          };
           return [
             status,
-            { description: answer.description, headers, ...csv, ...describeContent(shapes, answer.body) },
+            { description: answer.description, headers, ...others, ...describeContent(shapes, answer.body) },
           ];
         }),
       ),
@@ -71,6 +74,7 @@ export const tags = [
   { name: "Orders", description: "What you have ordered about names." },
   { name: "Renewals", description: "What happens at the end of each term." },
   { name: "Hosting accounts", description: "FTP, web space and host names." },
+  { name: "Events", description: "What has happened, as it happens." },
   { name: "Later form", description: "The same under /v2, in the shapes of a later form of this API." },
   { name: "About this API", description: "Without a signature." },
 ] as const;
@@ -82,6 +86,8 @@ const tagsOfPaths: Readonly<Record<string, TagName>> = {
   renewals: "Renewals",
   hostingaccounts: "Hosting accounts",
   servicepacks: "Hosting accounts",
+  events: "Events",
+  webhooks: "Events",
   v2: "Later form",
 };
 const tagOf = (path: string): TagName => tagsOfPaths[path.split("/")[1]!] ?? "About this API";

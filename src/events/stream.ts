@@ -1,0 +1,89 @@
+/** Events as server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html), as they happen. */
+import { Readable } from "node:stream";
+import type { Context } from "#context.ts";
+import { waitForNotification } from "#db/wait.ts";
+import { presentEvent, typesOf } from "#events/catalogue.ts";
+import { type EventPage, lookAgainMs, type Position, positionText, readEvents } from "#events/log.ts";
+import { sleep } from "#lib/clock.ts";
+import type { UseCaseRequest } from "#use-case/use-case.ts";
+
+const heartbeatMs = 15_000;
+/** How soon a stream ends after its key was revoked. */
+const keyLookMs = 250;
+/** How long a client waits before it connects again. */
+const reconnectMs = 2_000;
+const eventsAtOnceMax = 100;
+
+export interface StreamStart {
+  after: Position;
+  /** Those that the client has selected; its key may allow fewer, or fewer later. */
+  types: readonly string[];
+}
+
+/** A stream's text: it ends when its key may not be used any more, and never by itself. */
+export function streamEvents(context: Context, request: UseCaseRequest, start: StreamStart): Readable {
+  const over = new AbortController();
+  const signal = AbortSignal.any([over.signal, request.signal()]);
+  const frames = framesOf(context, request, { ...start, signal });
+  const stream = new Readable({
+    read() {
+      frames.next().then(
+        ({ value, done }) => this.push(done ? null : value),
+        (error: Error) => this.destroy(error),
+      );
+    },
+    // `Readable.from` would end only when the generator has stopped waiting.
+    destroy(error, callback) {
+      over.abort();
+      callback(error);
+    },
+  });
+  endWithKey(request, signal).then(
+    () => over.abort(),
+    // The next connection of the client begins where this one ended.
+    (error: Error) => stream.destroy(error),
+  );
+  return stream;
+}
+
+async function endWithKey(request: UseCaseRequest, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted && (await request.callerNow())) await sleep(keyLookMs, signal);
+}
+
+async function* framesOf(
+  context: Context,
+  request: UseCaseRequest,
+  { after, types, signal }: StreamStart & { signal: AbortSignal },
+): AsyncGenerator<string> {
+  const { resellerId } = request.caller;
+  let position = after;
+  yield `retry: ${reconnectMs}\n\n`;
+  for (;;) {
+    const page = await waitForNotification(context, "events", String(resellerId), {
+      async read() {
+        const scopes = (await request.callerNow())?.scopes ?? [];
+        const allowed = typesOf(scopes).filter((type) => types.includes(type));
+        return readEvents(context, { resellerId, types: allowed, after: position, limit: eventsAtOnceMax });
+      },
+      isAwaited: ({ events }) => events.length > 0,
+      lookAgainMs,
+      waitMs: heartbeatMs,
+      signal,
+    });
+    if (signal.aborted) return;
+    position = page.next;
+    if (page.events.length > 0) {
+      yield framesOfPage(page);
+      continue;
+    }
+    // A process with too many waiters does not wait.
+    await sleep(keyLookMs, signal);
+    // An id without data: the client goes on from here, however long there was nothing for it.
+    yield `: heartbeat\nid: ${positionText(position)}\n\n`;
+  }
+}
+
+const framesOfPage = ({ events }: EventPage) =>
+  events
+    .map((event) => `id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(presentEvent(event))}\n\n`)
+    .join("");

@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { wantsOnly } from "#use-case/accept.ts";
+
+test("only a client that names CSV, and neither JSON nor everything, gets it", () => {
+  for (const accept of [
+    "text/csv",
+    "Text/CSV; charset=utf-8",
+    "text/csv;q=0.5, text/html",
+    "text/csv, application/xml;q=0.9",
+    "text/csv, application/json;q=0",
+    "text/csv,*/*; q=0.0",
+  ]) {
+    assert.equal(wantsOnly(accept, "text/csv"), true, accept);
+  }
+  for (const accept of [
+    undefined,
+    "",
+    "*/*",
+    "text/*",
+    "application/json",
+    "text/csv;q=0",
+    "text/csv;q=0.000, text/html",
+    "text/csv, application/json;q=0.1",
+    "application/json, text/csv",
+    "text/csv, */*;q=0.1",
+    "text/csv, application/*",
+    "text/csv, application/problem+json",
+    "text/csv-schema",
+    "application/xml;q=0.9, application/json;q=0.8",
+  ]) {
+    assert.equal(wantsOnly(accept, "text/csv"), false, accept);
+  }
+});

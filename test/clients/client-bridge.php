@@ -1,0 +1,118 @@
+<?php
+
+declare(strict_types=1);
+
+// Makes the calls that a test writes to stdin, and prints what came of them. Each line is JSON: first the client's options, then calls.
+
+require dirname(__DIR__, 2) . '/client/php/autoload.php';
+
+use Deedhouse\Answer;
+use Deedhouse\Client;
+use Deedhouse\Clock;
+use Deedhouse\DeedhouseException;
+use Deedhouse\PlacedAccount;
+use Deedhouse\PlacedOrder;
+use Deedhouse\RetryNotice;
+use Deedhouse\Signature;
+
+error_reporting(E_ALL);
+ini_set('display_errors', 'stderr');
+
+/** Never waits: a sleep advances its time, and is recorded. */
+final class InstantClock implements Clock
+{
+    private float $passed = 0;
+    /** @var list<float> */
+    public array $slept = [];
+
+    public function now(): float
+    {
+        return microtime(true) + $this->passed;
+    }
+
+    public function monotonic(): float
+    {
+        return $this->passed;
+    }
+
+    public function sleep(float $seconds): void
+    {
+        $this->slept[] = $seconds;
+        $this->passed += $seconds;
+    }
+}
+
+final class Bridge
+{
+    private ?InstantClock $clock = null;
+    /** @var list<int> */
+    private array $retries = [];
+    private Client $client;
+    private PlacedOrder|PlacedAccount|null $placed = null;
+
+    /** @param array<string, mixed> $options */
+    public function __construct(array $options)
+    {
+        $this->clock = ($options['isInstant'] ?? false) ? new InstantClock() : null;
+        unset($options['isInstant']);
+        $onRetry = function (RetryNotice $notice): void {
+            $this->retries[] = $notice->retry;
+        };
+        $this->client = new Client(...$options, onRetry: $onRetry, clock: $this->clock);
+    }
+
+    /** @param array{method: string, args: array<string, mixed>, items_max?: int} $call */
+    public function say(array $call): string
+    {
+        $said = [];
+        try {
+            $said['result'] = $this->call($call['method'], $call['args'], $call['items_max'] ?? null);
+        } catch (DeedhouseException | \InvalidArgumentException $error) {
+            $kind = str_replace('Exception', '', (new ReflectionClass($error))->getShortName());
+            $said['error'] = [...get_object_vars($error), 'type' => $kind, 'message' => $error->getMessage()];
+        }
+        $said['slept'] = $this->clock?->slept ?? [];
+        $said['retries'] = $this->retries;
+        $this->retries = [];
+        if ($this->clock !== null) {
+            $this->clock->slept = [];
+        }
+        return json_encode($said, JSON_THROW_ON_ERROR | JSON_UNESCAPED_UNICODE);
+    }
+
+    /** @param array<string, mixed> $args */
+    private function call(string $method, array $args, ?int $itemsMax): mixed
+    {
+        if ($method === 'sign') {
+            $signature = new Signature(...$args);
+            return ['stringToSign' => $signature->stringToSign(), 'authorization' => $signature->authorization()];
+        }
+        if ($method === 'open') {
+            new self($args);
+            return [];
+        }
+        if ($method === 'methods') {
+            return array_values(array_diff(get_class_methods(Client::class), ['__construct']));
+        }
+        $args = array_map(fn (mixed $value): mixed => $value === 'placed!' ? $this->placed : $value, $args);
+        $statuses = [];
+        if (in_array($method, ['finished', 'provisioned'], true)) {
+            $args['onStatus'] = static function (Answer $answer) use (&$statuses): void {
+                $statuses[] = $answer->data['status'];
+            };
+        }
+        $result = $this->client->{$method}(...$args);
+        if ($result instanceof Generator) {
+            return ['items' => iterator_to_array(new LimitIterator(new NoRewindIterator($result), 0, $itemsMax ?? -1), false)];
+        }
+        if ($result instanceof PlacedOrder || $result instanceof PlacedAccount) {
+            $this->placed = $result;
+        }
+        return $result instanceof Answer ? [...get_object_vars($result), ...($statuses === [] ? [] : ['statuses' => $statuses])] : $result;
+    }
+}
+
+$bridge = new Bridge(json_decode((string) fgets(STDIN), true));
+while (($line = fgets(STDIN)) !== false) {
+    echo $bridge->say(json_decode($line, true)), "\n";
+}

@@ -1,0 +1,326 @@
+/** Every call of a client library, against a gateway with a registry and a hosting node. */
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { test } from "node:test";
+import { transferFrame } from "../../sandbox/registry/test/frames.ts";
+import { RawClient } from "../../sandbox/registry/test/raw-client.ts";
+import { ada } from "../harness/contacts.ts";
+import type { Scope } from "../harness/database.ts";
+import { type FaultRelay, startFaultRelay } from "../harness/fault-relay.ts";
+import { startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
+import { runSql } from "../harness/sql.ts";
+import { type Fields, type ForeignClient, type Language, startForeignClient } from "./foreign-client.ts";
+
+const name = "toured.example";
+const account = "site.example";
+const password = "correct-horse-battery";
+/** More than two pages of the largest size. */
+const namesCount = 230;
+
+interface Tour {
+  gateway: TestGateway;
+  reseller: TestReseller;
+  relay: FaultRelay;
+  client: ForeignClient;
+  /** The methods called. */
+  called: Set<string>;
+}
+
+/** A test that calls all methods, in the order of its steps: they share one gateway. */
+export function testTour(language: Language): void {
+  test(`the library for ${language.name} makes every call of the API`, { skip: language.skip }, async (t) => {
+    const tour = await startTour(t, language);
+    await t.test("registers a name, and follows its order", () => register(tour));
+    await t.test("changes the name's contacts, name servers, DNSSEC and lock", () => change(tour));
+    await t.test("renews, deletes and restores the name", () => renewAndRestore(tour));
+    await t.test("gives the name to another registrar", () => transfer(tour));
+    await t.test("pages through lists without a gap or a repeat", () => page(tour));
+    await t.test("lists what was ordered and what happened", () => listOrders(tour));
+    await t.test("creates a hosting account, and works with it", () => host(tour));
+    await t.test("adds and removes host names", () => addHostNames(tour));
+    await t.test("reads the events so far, and those that come", () => readEvents(tour));
+    await t.test("shows what the service makes of a signature", () => checkSignature(tour));
+    await t.test("says what was refused, and why", () => refuse(tour));
+    await t.test("has called every method, and every route of the API", () => judgeCoverage(tour));
+  });
+}
+
+async function startTour(scope: Scope, language: Language): Promise<Tour> {
+  // Without the add grace period, a deleted name can be restored at once.
+  const graceDays = { add: 0, renew: 0, autoRenew: 45, redemption: 30, pendingDelete: 5 };
+  const gateway = await startTestGateway(scope, { node: true, sandbox: { graceDays } });
+  const reseller = await gateway.addReseller();
+  const relay = await startFaultRelay(Number(new URL(gateway.url).port));
+  scope.after(() => relay.close());
+  const client = await startForeignClient(scope, language, {
+    url: `http://127.0.0.1:${relay.port}/v1`,
+    apiKey: reseller.key.id,
+    apiSecret: reseller.key.secret.reveal(),
+    userAgent: "tour/1.0",
+  });
+  const called = new Set<string>();
+  const noted = <Rest extends unknown[], R>(call: (method: string, ...rest: Rest) => R) => {
+    return (method: string, ...rest: Rest) => {
+      called.add(language.spell(method));
+      return call(method, ...rest);
+    };
+  };
+  const { say, get, data, fail } = client;
+  const tourClient = { say: noted(say), get: noted(get), data: noted(data) as typeof data, fail: noted(fail) };
+  return { gateway, reseller, relay, called, client: tourClient };
+}
+
+/** Orders a change, and waits until it is finished. */
+async function change(tour: Tour): Promise<void> {
+  const { client, gateway } = tour;
+  const held = () => gateway.registry.store.domains.find(name)!;
+  await finish(tour, "setContacts", { domainName: name, contacts: { registrant: { ...ada, city: "Ghent" } } });
+  const contacts = await client.data<Record<string, Fields | null>>("getContacts", { domainName: name });
+  assert.equal(contacts.registrant?.city, "Ghent");
+  const nameServers = [{ name: `ns1.${name}`, addresses: ["9.9.9.9"] }, "ns2.dns-host.invalid"];
+  await finish(tour, "setNameServers", { domainName: name, nameServers });
+  const shown = await client.data("getDomain", { domainName: name });
+  assert.deepEqual(shown.name_servers, [
+    { name: `ns1.${name}`, addresses: ["9.9.9.9"] },
+    { name: "ns2.dns-host.invalid" },
+  ]);
+  const ds = [{ key_tag: 55648, algorithm: 13, digest_type: 2, digest: "B4C8".repeat(16) }];
+  await finish(tour, "setDnssec", { domainName: name, ds });
+  assert.deepEqual((await client.data("getDomain", { domainName: name })).dnssec, { ds });
+  await finish(tour, "setDnssec", { domainName: name, ds: [] });
+  assert.equal((await client.data("getDomain", { domainName: name })).dnssec, null);
+  await finish(tour, "setTransferLock", { domainName: name, isLocked: true });
+  assert.ok(held().statuses.includes("clientTransferProhibited"));
+  await finish(tour, "setTransferLock", { domainName: name, isLocked: false });
+  assert.ok(!held().statuses.includes("clientTransferProhibited"));
+}
+
+async function finish({ client }: Tour, method: string, args: object): Promise<Fields> {
+  const placed = await client.get(method, args);
+  assert.match(String(placed.orderCode), /^(REG|CHG|REN)-/);
+  const ended = await client.get("finished", { order: "placed!" });
+  assert.equal((ended.data as Fields).order_code, placed.orderCode);
+  assert.equal((ended.data as Fields).status, "Finished");
+  return ended;
+}
+
+async function register(tour: Tour): Promise<void> {
+  const { client, relay } = tour;
+  const domainNames = [name, "other.example"];
+  const found = await client.data<Fields[]>("checkAvailability", { domainNames });
+  assert.deepEqual(
+    found.map(({ domain_name, availability }) => [domain_name, availability]),
+    domainNames.map((domainName) => [domainName, "available"]),
+  );
+  const contacts = { registrant: ada, tech: { ...ada, first_name: "Téa" } };
+  const wanted = { domainName: name, years: 2, contacts, willRenew: false };
+  const plan = await client.data("checkRegistration", wanted);
+  assert.deepEqual([plan.domain_name, plan.years, plan.will_renew], [name, 2, false]);
+  const ended = await finish(tour, "registerDomain", wanted);
+  assert.equal((ended.statuses as string[]).at(-1), "Finished");
+  const { order_code: orderCode } = ended.data as Fields;
+  for (const method of ["getRegistration", "getOrder"])
+    assert.equal((await client.data(method, { orderCode, waitSeconds: 1 })).status, "Finished");
+  const shown = await client.get("getDomain", { domainName: name });
+  assert.deepEqual((shown.data as Fields).will_renew, false);
+  assert.match(String(shown.requestId), /./);
+  assert.equal((shown.rateLimit as Fields).limit, 100_000);
+  assert.equal((await client.get("setWillRenew", { domainName: name, willRenew: true })).status, 204);
+  assert.equal((await client.data("getDomain", { domainName: name })).will_renew, true);
+  assert.match(relay.carried[0]?.headers["user-agent"] ?? "", /^tour\/1\.0 deedhouse-[a-z]+\/0\.1\.0$/);
+  const held = tour.gateway.registry.store.domains.find(name)!;
+  const tech = tour.gateway.registry.store.contacts.find(held.contacts.find(({ type }) => type === "tech")!.id);
+  assert.equal(tech?.postalInfo[0]?.name, "Téa Quillfeather");
+}
+
+async function renewAndRestore(tour: Tour): Promise<void> {
+  const { client } = tour;
+  const { expiration_date: expirationDate } = await client.data("getDomain", { domainName: name });
+  await finish(tour, "renewDomain", { domainName: name, years: 1, expirationDate });
+  const later = new Date(String(expirationDate));
+  later.setUTCFullYear(later.getUTCFullYear() + 1);
+  const renewed = await client.data("getDomain", { domainName: name });
+  assert.equal(String(renewed.expiration_date).slice(0, 10), later.toISOString().slice(0, 10));
+  const stale = await client.fail("renewDomain", { domainName: name, years: 1, expirationDate });
+  assert.equal(stale.errorCode, "domain_expiration_changed");
+  await finish(tour, "deleteDomain", { domainName: name });
+  assert.equal((await client.fail("getDomain", { domainName: name })).errorCode, "domain_not_found");
+  await finish(tour, "restoreDomain", { domainName: name });
+  assert.equal((await client.data("getDomain", { domainName: name })).domain_name, name);
+}
+
+async function transfer(tour: Tour): Promise<void> {
+  const { client, gateway } = tour;
+  await finish(tour, "orderAuthCode", { domainName: name });
+  const { auth_code: code } = await client.data("getAuthCode", { domainName: name });
+  const rival = await RawClient.login(gateway.registry, "rival", "rival-pw-1");
+  try {
+    const ask = async () =>
+      assert.equal(
+        (await rival.ask(transferFrame("request", name, String(code)))).code,
+        1001,
+        "the code is the name's",
+      );
+    await ask();
+    await finish(tour, "answerTransfer", { domainName: name, answer: "reject", reason: "unpaid" });
+    assert.equal(gateway.registry.store.domains.find(name)?.transfer?.status, "clientRejected");
+    await ask();
+    await finish(tour, "answerTransfer", { domainName: name, answer: "approve" });
+  } finally {
+    rival.close();
+  }
+  assert.equal(gateway.registry.store.domains.find(name)?.clID, "rival");
+  for (const method of ["listDepartures", "allDepartures"]) {
+    const departures = await client.data<Fields[]>(method);
+    assert.deepEqual(
+      departures.map(({ domain_name, reason }) => [domain_name, reason]),
+      [
+        [name, "transferred"],
+        [name, "deleted"],
+      ],
+    );
+  }
+}
+
+async function page({ client, gateway, reseller, relay }: Tour): Promise<void> {
+  const names = Array.from({ length: namesCount }, (_, at) => `many-${String(at).padStart(3, "0")}.example`);
+  await runSql(
+    gateway.databaseUrl,
+    `INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date,
+       registry_ex_date, will_renew, status)
+     SELECT name, $1, 'sandbox', now(), now() + interval '1 year', now() + interval '1 year', right(name, 9) <> '7.example', 'ok'
+     FROM unnest($2::text[]) AS name`,
+    [reseller.id, names],
+  );
+  const before = relay.carried.length;
+  const all = await client.data<Fields[]>("allDomains", { namePrefix: "many-" });
+  assert.deepEqual(
+    all.map((item) => item.domain_name),
+    names,
+  );
+  assert.equal(relay.carried.length - before, 3);
+  const some = await client.get("allDomains", { namePrefix: "many-" }, 5);
+  assert.equal((some.items as unknown[]).length, 5);
+  assert.equal(relay.carried.length - before, 4, "a page is fetched when its items are needed");
+  const lapsing = await client.data<Fields[]>("allDomains", { willRenew: false });
+  assert.equal(lapsing.length, names.filter((each) => each.endsWith("7.example")).length);
+  const second = await client.get("listDomains", { skip: 2, take: 3 });
+  assert.deepEqual(
+    (second.data as Fields[]).map((item) => item.domain_name),
+    names.slice(2, 5),
+  );
+  assert.deepEqual([second.skipped, second.take, second.total], [2, 3, namesCount]);
+  assert.match(String(second.nextQuery), /take=3/);
+  assert.deepEqual(await client.data("listDomains", { expiresBefore: "2020-01-31" }), []);
+  for (const method of ["listRenewals", "allRenewals"])
+    assert.deepEqual(await client.data(method, { status: "Ended" }), []);
+}
+
+async function listOrders({ client }: Tour): Promise<void> {
+  for (const method of ["listOrders", "allOrders"]) {
+    const orders = await client.data<Fields[]>(method, { domainName: name, kind: "renew", status: "Finished" });
+    assert.deepEqual(
+      orders.map(({ kind, domain_name }) => [kind, domain_name]),
+      [["renew", name]],
+    );
+  }
+  const histories = [
+    await client.data<Fields[]>("listDomainHistory", { domainName: name, take: 100 }),
+    await client.data<Fields[]>("allDomainHistory", { domainName: name }),
+  ];
+  assert.deepEqual(histories[0], histories[1]);
+  const events = new Set(histories[0]!.map(({ event }) => event));
+  for (const event of ["ordered", "renewed", "will-renew-on", "ended"]) assert.ok(events.has(event), event);
+}
+
+async function host({ client, gateway }: Tour): Promise<void> {
+  const packId = await gateway.addPack();
+  const packs = await client.data<Fields[]>("listServicePacks");
+  const { id: servicePackId } = packs.find(({ id }) => id === packId)!;
+  const placed = await client.get("createHostingAccount", { identifier: account, servicePackId, password });
+  assert.equal(placed.identifier, account);
+  const ready = await client.get("provisioned", { account: "placed!" });
+  assert.equal((ready.data as Fields).status, "Ready");
+  assert.equal((await client.data("getHostingAccount", { identifier: account, waitSeconds: 1 })).status, "Ready");
+  const changed = await client.get("setHostingPassword", { identifier: account, password: `${password}-2` });
+  assert.deepEqual([changed.status, changed.data], [202, null]);
+  for (const method of ["listHostingAccounts", "allHostingAccounts"]) {
+    const accounts = await client.data<Fields[]>(method);
+    assert.deepEqual(
+      accounts.map(({ identifier }) => identifier),
+      [account],
+    );
+  }
+  const { history } = await client.data<{ history: Fields[] }>("getHostingHistory", { identifier: account });
+  assert.equal(history[0]?.event, "requested");
+}
+
+async function addHostNames({ client }: Tour): Promise<void> {
+  const hostName = "www.many-000.example";
+  const of = { identifier: account, hostName };
+  assert.equal((await client.get("addHostName", of)).status, 202);
+  assert.equal((await client.data("getHostName", of)).host_name, hostName);
+  const all = await client.data<Fields[]>("listHostNames", { identifier: account });
+  assert.ok(all.some(({ host_name }) => host_name === hostName));
+  await client.get("removeHostName", of);
+  assert.equal((await client.fail("getHostName", of)).errorCode, "host_name_not_found");
+  assert.equal((await client.get("deleteHostingAccount", { identifier: account })).status, 202);
+}
+
+async function readEvents({ client }: Tour): Promise<void> {
+  const first = await client.get("listEvents", { types: ["domain.*", "order.failed"], take: 2 });
+  assert.deepEqual(
+    (first.data as Fields[]).map(({ type }) => type),
+    ["domain.registered", "domain.will_renew_changed"],
+  );
+  const { items } = await client.get("followEvents", { after: first.next, types: ["hosting.*"] }, 1);
+  assert.deepEqual((items as Fields[])[0]?.data, { identifier: account, status: "Ready" });
+  const nothing = await client.get("listEvents", { types: ["order.cancelled"], waitSeconds: 1 });
+  assert.deepEqual(nothing.data, []);
+  assert.match(String(nothing.next), /^evt_/);
+  assert.equal((await client.fail("listEvents", { after: "evt_9_1_1" })).errorCode, "events_expired");
+}
+
+async function checkSignature({ client }: Tour): Promise<void> {
+  const checked = await client.get("checkSignature", { method: "GET", target: "/v1/domains", headers: {} });
+  assert.equal((checked.data as Fields).form, null);
+}
+
+async function refuse({ client }: Tour): Promise<void> {
+  const error = await client.fail("registerDomain", { domainName: "bad_name.example" });
+  assert.equal(error.type, "Api");
+  assert.equal(error.status, 400);
+  assert.equal(error.errorCode, "bad_request");
+  assert.match(String(error.message), /^.+ \(bad_request, HTTP 400\)$/);
+  assert.match(String(error.requestId), /./);
+  assert.deepEqual(
+    (error.errors as Fields[]).map(({ field }) => field),
+    ["domain_name"],
+  );
+  assert.equal((await client.fail("getOrder", { orderCode: "CHG-00000000-000" })).errorCode, "order_not_found");
+  for (const domainName of ["", ".", ".."]) {
+    assert.match(String((await client.fail("deleteDomain", { domainName })).message), /is not a name$/);
+  }
+  const failed = await client.get("registerDomain", { domainName: "race-lost.example" });
+  const ended = await client.fail("finished", { order: failed.orderCode });
+  assert.equal(ended.type, "Unsuccessful");
+  assert.deepEqual([ended.status, (ended.outcome as Fields).status], ["Errors", "Errors"]);
+}
+
+async function judgeCoverage({ client, called, relay }: Tour): Promise<void> {
+  const methods = (await client.get("methods")) as unknown as string[];
+  const uncalled = methods.filter((method) => !called.has(method) && method !== "close");
+  assert.deepEqual(uncalled, [], "call it in this tour");
+  const seen = relay.carried.map(({ method, target }) => `${method} ${target.split("?")[0]}`);
+  const unseen = (await firstFormRoutes()).filter((route) => {
+    const pattern = new RegExp(`^${route.replace(" ", " /v1").replace(/:\w+/g, "[^/]+")}$`);
+    return !seen.some((request) => pattern.test(request));
+  });
+  assert.deepEqual(unseen, [], "write a method for it in each client library, and call it in this tour");
+}
+
+/** The routes of the API that the libraries speak: all but those under /v2. */
+export async function firstFormRoutes(): Promise<string[]> {
+  const golden = await readFile(new URL("../golden/routes.txt", import.meta.url), "utf8");
+  return [...golden.matchAll(/^([A-Z]+ \/(?!v2\/)\S*)$/gm)].map(([, route]) => route!);
+}

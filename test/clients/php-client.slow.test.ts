@@ -1,0 +1,6 @@
+import { testFaults } from "./client-faults.ts";
+import { testTour } from "./client-tour.ts";
+import { php } from "./foreign-client.ts";
+
+testTour(php);
+testFaults(php);

@@ -1,0 +1,4 @@
+import { testRetries } from "./client-retries.ts";
+import { php } from "./foreign-client.ts";
+
+testRetries(php);

@@ -1,0 +1,6 @@
+import { testFaults } from "./client-faults.ts";
+import { testTour } from "./client-tour.ts";
+import { python } from "./foreign-client.ts";
+
+testTour(python);
+testFaults(python);

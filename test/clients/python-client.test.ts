@@ -1,0 +1,4 @@
+import { testRetries } from "./client-retries.ts";
+import { python } from "./foreign-client.ts";
+
+testRetries(python);
