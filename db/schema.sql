@@ -990,6 +990,65 @@ TABLE service_packs
   CONSTRAINT service_packs_version_check CHECK ((version > 0))
   CREATE UNIQUE INDEX service_packs_on_offer ON public.service_packs USING btree (id) WHERE (retired_at IS NULL)
 
+TABLE webhook_deliveries
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+  webhook_id bigint NOT NULL
+  event_id text NOT NULL
+  type text NOT NULL
+  body jsonb NOT NULL
+  created_at timestamp with time zone NOT NULL
+  status text NOT NULL DEFAULT 'Pending'::text
+  attempts integer NOT NULL DEFAULT 0
+  next_at timestamp with time zone NOT NULL
+  ends_at timestamp with time zone NOT NULL
+  attempted_at timestamp with time zone
+  duration_ms integer
+  answer_status integer
+  answer_text text
+  error_text text
+  CONSTRAINT webhook_deliveries_pkey PRIMARY KEY (id)
+  CONSTRAINT webhook_deliveries_status_check CHECK ((status = ANY (ARRAY['Pending'::text, 'Delivered'::text, 'Failed'::text])))
+  CONSTRAINT webhook_deliveries_webhook_id_event_id_key UNIQUE (webhook_id, event_id)
+  CONSTRAINT webhook_deliveries_webhook_id_fkey FOREIGN KEY (webhook_id) REFERENCES webhooks(id) ON DELETE CASCADE
+  CREATE INDEX webhook_deliveries_age ON public.webhook_deliveries USING btree (created_at)
+  CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (webhook_id, next_at) WHERE (status = 'Pending'::text)
+  CREATE INDEX webhook_deliveries_list ON public.webhook_deliveries USING btree (webhook_id, created_at, event_id)
+
+SEQUENCE webhook_deliveries_id_seq
+
+TABLE webhooks
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+  webhook_code text NOT NULL
+  reseller_id bigint NOT NULL
+  url text NOT NULL
+  description text NOT NULL
+  types text[]
+  scopes text[] NOT NULL
+  secret_sealed bytea NOT NULL
+  previous_secret_sealed bytea
+  previous_until timestamp with time zone
+  is_enabled boolean NOT NULL DEFAULT true
+  disabled_reason text
+  failing_since timestamp with time zone
+  failure_count integer NOT NULL DEFAULT 0
+  era integer NOT NULL
+  transaction xid8 NOT NULL
+  number bigint NOT NULL
+  created_at timestamp with time zone NOT NULL
+  next_step_at timestamp with time zone
+  version bigint NOT NULL DEFAULT 0
+  CONSTRAINT webhooks_check CHECK (((previous_secret_sealed IS NULL) = (previous_until IS NULL)))
+  CONSTRAINT webhooks_check1 CHECK ((is_enabled OR (next_step_at IS NULL)))
+  CONSTRAINT webhooks_pkey PRIMARY KEY (id)
+  CONSTRAINT webhooks_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
+  CONSTRAINT webhooks_webhook_code_key UNIQUE (webhook_code)
+  CREATE INDEX webhooks_reseller ON public.webhooks USING btree (reseller_id, id)
+  CREATE INDEX webhooks_step ON public.webhooks USING btree (next_step_at) WHERE (next_step_at IS NOT NULL)
+  CREATE TRIGGER count_version BEFORE UPDATE ON public.webhooks FOR EACH ROW EXECUTE FUNCTION count_version()
+  CREATE TRIGGER row_is_due AFTER INSERT OR UPDATE OF next_step_at ON public.webhooks FOR EACH ROW WHEN ((new.next_step_at IS NOT NULL)) EXECUTE FUNCTION row_is_due('webhooks')
+
+SEQUENCE webhooks_id_seq
+
 TABLE workers
   worker text NOT NULL
   seen_at timestamp with time zone NOT NULL

@@ -40,6 +40,7 @@ export const alarmKinds = [
   "hosting-node",
   "hosting-node-away",
   "hosting-node-restored",
+  "webhook",
 ] as const;
 type AlarmKind = (typeof alarmKinds)[number];
 

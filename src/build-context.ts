@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import type { Config } from "#config.ts";
 import type { Context } from "#context.ts";
 import { createDatabase } from "#db/database.ts";
@@ -10,6 +11,7 @@ import { systemRandom } from "#lib/random.ts";
 import { createSealer, parseNamedKey } from "#lib/sealed-secret.ts";
 import { WrongSetting } from "#lib/settings.ts";
 import { loadRegistries } from "#registry/registries.ts";
+import { parseRanges } from "#webhooks/addresses.ts";
 
 const transactionsMax = 10;
 const passwordsWaitingMax = 32;
@@ -50,6 +52,7 @@ export function buildContext(config: Config, role: string): OpenContext {
     authCodeHours: config.authCodeHours,
     contactMonths: config.contactMonths,
     messageDays: config.messageDays,
+    webhooks: asSet(() => readWebhookSettings(config)),
     siteDomain: config.siteDomain,
     bareIdentifiers: config.deployment === "sandbox",
     dnsServers: config.dnsServers,
@@ -57,6 +60,13 @@ export function buildContext(config: Config, role: string): OpenContext {
       await Promise.all([listener.close(), database.close()]);
     },
   };
+}
+
+/** A range or a file that is wrong is an error at the start, not at the first webhook. */
+function readWebhookSettings({ webhookRanges: ranges, webhookPlainHttp, webhookCaFile }: Config): Context["webhooks"] {
+  parseRanges(ranges);
+  const ca = webhookCaFile === undefined ? undefined : readFileSync(webhookCaFile, "utf8");
+  return { ranges, allowsPlainHttp: webhookPlainHttp, ca };
 }
 
 function commonPasswordsOf({ commonPasswordsFile }: Config): Context["commonPasswords"] {

@@ -48,6 +48,11 @@ export interface Config {
   diskFolders: string[];
   /** Name servers for the proof of host names, with or without a port; empty: the system's. */
   dnsServers: string[];
+  /** Private ranges to which webhooks may be sent. */
+  webhookRanges: string[];
+  webhookPlainHttp: boolean;
+  /** Certificate authorities of their receivers, instead of the system's. */
+  webhookCaFile: string | undefined;
 }
 
 /** For "localhost" Node opens a second listener, to which none of our limits would apply. */
@@ -63,6 +68,7 @@ export interface AgentEndpointConfig {
   connectionsMax: number;
 }
 
+const loopback = ["127.0.0.0/8", "::1/128"];
 const isLoopback = (host: string) => /^(127(\.\d+){3}|::1|localhost)$/.test(host);
 
 /**
@@ -191,6 +197,11 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     // Separated by colons, as in PATH, because a folder's name may contain spaces.
     diskFolders: (optional("DEEDHOUSE_DISK_FOLDERS") ?? "").split(":").filter((folder) => folder !== ""),
     dnsServers: list("DEEDHOUSE_DNS_SERVERS"),
+    // Receivers on the same machine, to try webhooks with.
+    webhookRanges:
+      deployment === "sandbox" ? [...list("DEEDHOUSE_WEBHOOK_RANGES"), ...loopback] : list("DEEDHOUSE_WEBHOOK_RANGES"),
+    webhookPlainHttp: flag("DEEDHOUSE_WEBHOOK_PLAIN_HTTP") || deployment === "sandbox",
+    webhookCaFile: optional("DEEDHOUSE_WEBHOOK_CA_FILE"),
   });
 }
 

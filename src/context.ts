@@ -8,6 +8,15 @@ import type { Sealer } from "#lib/sealed-secret.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
 /** Everything that a use case works with. Each process builds it once, at startup. */
+/** Where webhooks may be sent to, beyond public addresses over TLS. */
+export interface WebhookSettings {
+  /** Private ranges, in CIDR form, that are allowed all the same. */
+  ranges: readonly string[];
+  allowsPlainHttp: boolean;
+  /** Replaces the system's certificate authorities: PEM. */
+  ca: string | undefined;
+}
+
 export interface Context {
   database: Database;
   listener: Listener;
@@ -35,6 +44,8 @@ export interface Context {
   messageDays: number;
   /** The name servers for TXT lookups; empty: the system's. */
   dnsServers: readonly string[];
+  /** Where webhooks may be sent to. */
+  webhooks: WebhookSettings;
   /** Sites answer at `<identifier>.<siteDomain>`. */
   siteDomain: string;
   /** They answer at `<identifier>` too until somebody proves that name: only in a sandbox, where nobody can own it. */

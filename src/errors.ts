@@ -83,6 +83,15 @@ export const catalogue = {
     status: 409,
     text: "The name's expiration_date is not the one that you gave, so it may have been renewed already. Nothing was ordered; read the domain, and order again if that is still wanted.",
   },
+  webhook_not_found: { status: 404, text: "You have no webhook with this id." },
+  webhook_delivery_not_found: {
+    status: 404,
+    text: "This webhook has no delivery of this event; GET /webhooks/<webhook_id>/deliveries lists those of the last 90 days.",
+  },
+  webhook_disabled: {
+    status: 409,
+    text: "The webhook is disabled, so nothing is sent. Enable it first: PUT /webhooks/<webhook_id> with enabled true.",
+  },
   events_expired: {
     status: 410,
     text: "Events after this place were deleted: they are kept for 90 days. Read your lists, and begin again without after.",

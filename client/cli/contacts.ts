@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { type Command, Option } from "commander";
 import type { Clock } from "../sdk/clock.ts";
-import type { Contact, ContactRole, Contacts } from "../sdk/contacts.ts";
+import type { Contact, ContactRole, Contacts } from "../sdk/types.ts";
 import { addChangeOptions, type ChangeOptions, orderChange } from "./changes.ts";
 import { CommandFailure, exitCodes, guarded } from "./failures.ts";
 import { printFields, printJson } from "./output.ts";

@@ -1,7 +1,6 @@
 import { type Command, InvalidArgumentError } from "commander";
 import type { Clock } from "../sdk/clock.ts";
-import type { DnssecRecords, DsRecord, KeyRecord } from "../sdk/delegation.ts";
-import type { NameServer } from "../sdk/types.ts";
+import type { DnssecRecords, DsRecord, KeyRecord, NameServer } from "../sdk/types.ts";
 import { addChangeOptions, type ChangeOptions, orderChange } from "./changes.ts";
 import { confirm } from "./confirm.ts";
 import { CommandFailure, exitCodes, guarded } from "./failures.ts";
@@ -102,7 +101,8 @@ function parseDs(text: string): DsRecord {
 
 function parseKey(text: string): KeyRecord {
   const [flags, protocol, algorithm, public_key] = fieldsOf(text, "FLAGS PROTOCOL ALGORITHM PUBLIC-KEY");
-  return { flags, protocol, algorithm, public_key };
+  // The service says which numbers are allowed.
+  return { flags, protocol, algorithm, public_key } as KeyRecord;
 }
 
 function recordsOf({ ds, dnskey: keys, none = false }: DnssecOptions): DnssecRecords {

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Clock } from "../sdk/clock.ts";
-import type { EventOptions, ServiceEvent } from "../sdk/events.ts";
+import type { EventOptions, ServiceEvent } from "../sdk/types.ts";
 import { parseWholeNumber } from "./arguments.ts";
 import { guarded } from "./failures.ts";
 import { printJson, printTable } from "./output.ts";
@@ -24,7 +24,7 @@ export function addEventCommands(program: Command, clock: Clock): void {
   addConnectionOptions(list).action(
     guarded(async ({ take, json, ...options }: EventsOptions) => {
       const client = await openClient(options, clock);
-      const { events, next } = await client.listEvents({ ...selectionOf(options), take });
+      const { data: events, next } = await client.listEvents({ ...selectionOf(options), take });
       if (json) printJson(events);
       else if (events.length > 0) printTable(events.map(rowOf), ["created_at", "type", "about", "id"]);
       else process.stderr.write("Nothing to show.\n");

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Clock } from "../sdk/clock.ts";
-import type { OrderStatus, PageOptions } from "../sdk/types.ts";
+import type { OrderKind, OrderStatus, PageOptions } from "../sdk/types.ts";
 import { statusOption } from "./arguments.ts";
 import { guarded } from "./failures.ts";
 import { addCsvOption, addListOptions, type ListOptions, printCsv, printList } from "./listing.ts";
@@ -12,7 +12,8 @@ const eventColumns = ["at", "event", "order.order_code", "order.kind", "order.st
 
 interface ListOrdersOptions extends ConnectionOptions, ListOptions {
   domainName?: string;
-  kind?: string;
+  /** As it was given: the service says which kinds there are. */
+  kind?: OrderKind;
   status?: OrderStatus;
 }
 

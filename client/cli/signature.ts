@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { type Command, InvalidArgumentError } from "commander";
 import type { Clock } from "../sdk/clock.ts";
-import { createSignatureChecker, type DescribedRequest, type SignatureCheck } from "../sdk/signature-check.ts";
+import { createSignatureChecker } from "../sdk/signature-check.ts";
+import type { DescribedRequest, SignatureCheck } from "../sdk/types.ts";
 import { CommandFailure, exitCodes, guarded } from "./failures.ts";
 import { printFields, printJson } from "./output.ts";
 import { addConnectionOptions, type ConnectionOptions, openClient, serviceUrl } from "./settings.ts";

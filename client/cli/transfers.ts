@@ -1,6 +1,7 @@
 import { type Command, Option } from "commander";
 import type { Clock } from "../sdk/clock.ts";
-import { type RejectReason, rejectReasons } from "../sdk/transfers.ts";
+import { rejectReasons } from "../sdk/transfers.ts";
+import type { RejectReason } from "../sdk/types.ts";
 import { addChangeOptions, type ChangeOptions, orderChange } from "./changes.ts";
 import { confirm } from "./confirm.ts";
 import { CommandFailure, exitCodes, guarded } from "./failures.ts";

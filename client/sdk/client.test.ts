@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import manifest from "../package.json" with { type: "json" };
 import { instantClock } from "../testing/instant-clock.ts";
 import {
   accepted,
@@ -17,7 +18,7 @@ function clientFor(service: StandInService, url = service.url) {
   return { client: createClient({ url, apiKey, apiSecret, clock }), delaysMs };
 }
 
-const orderTarget = "GET /v1/domains/registrations/REG-00000000-001";
+const orderTarget = "GET /v1/orders/REG-00000000-001";
 
 function order(status: string, checkAfterSeconds?: number) {
   const headers: Record<string, string> = {};
@@ -64,14 +65,27 @@ test("works with a bare URL and with a trailing slash", async () => {
 test("refuses an id that would become another resource's path", async () => {
   await using service = await startStandInService();
   const { client } = clientFor(service);
-  await assert.rejects(client.getDomain(".."), TypeError);
+  for (const name of ["..", ".", ""]) {
+    await assert.rejects(client.getDomain(name), TypeError);
+    await assert.rejects(client.setWillRenew(name, true), TypeError);
+  }
   assert.equal(service.seen.length, 0);
 });
 
-test("refuses a malformed URL or key before anything is sent", () => {
+test("refuses settings that cannot be right before anything is sent", () => {
   assert.throws(() => createClient({ url: "ftp://example.com", apiKey, apiSecret }), /not of the form/);
   assert.throws(() => createClient({ url: "https://me:pw@example.com", apiKey, apiSecret }), /must not carry/);
   assert.throws(() => createClient({ url: "https://example.com", apiKey: "abc", apiSecret }), /32 lower-case hex/);
+  assert.throws(() => createClient({ url: "https://example.com", apiKey, apiSecret: "" }), /secret is empty/);
+  const userAgent = "shop\r\nx-a: b";
+  assert.throws(() => createClient({ url: "https://example.com", apiKey, apiSecret, userAgent }), /printable ASCII/);
+});
+
+test("says which program and which release of the library asks", async () => {
+  await using service = await startStandInService();
+  service.answers["GET /v1/servicepacks"] = { status: 200, body: [] };
+  await createClient({ url: service.url, apiKey, apiSecret, userAgent: "shop/1.0" }).listServicePacks();
+  assert.equal(service.seen[0]?.headers["user-agent"], `shop/1.0 deedhouse-typescript/${manifest.version}`);
 });
 
 test("an answer reports the request budget and the request id", async () => {

@@ -12,7 +12,7 @@ import { type PaidCalls, paidCalls } from "./paid.ts";
 import type { RetryNotice } from "./retry.ts";
 import { type SignatureCalls, signatureCalls } from "./signature-check.ts";
 import { type TransferCalls, transferCalls } from "./transfers.ts";
-import { createOpenCsv, createSend, type TransportOptions } from "./transport.ts";
+import { createOpenCsv, createSend, ownUserAgent, type TransportOptions } from "./transport.ts";
 
 const timeoutMsDefault = 30_000;
 const retriesDefault = 4;
@@ -24,12 +24,14 @@ export interface ClientOptions {
   apiKey: string;
   /** Used for signing, never sent. */
   apiSecret: string;
-  /** Replaces the runtime's own, for a proxy or a private certificate authority. */
+  /** Replaces the runtime's own, for example for a proxy. */
   fetch?: typeof globalThis.fetch | undefined;
   /** For one attempt; default 30 000. For a status answer that the service holds, the holding time is added. */
   timeoutMs?: number | undefined;
   /** Attempts after the first; default 4. */
   retriesMax?: number | undefined;
+  /** Your program, for the service's logs: `shop/1.0`. */
+  userAgent?: string | undefined;
   /** Called before each retry, before its delay. */
   onRetry?: ((notice: RetryNotice) => void) | undefined;
   clock?: Clock | undefined;
@@ -49,29 +51,30 @@ export interface Client
     SignatureCalls,
     TransferCalls {}
 
-/** Makes a client for one service and key. Throws `TypeError` when the URL or the key is malformed. */
+/** Makes a client for one service and key. Throws `TypeError` when an option cannot be right. */
 export function createClient(options: ClientOptions): Client {
   const clock = options.clock ?? systemClock;
   const transport: TransportOptions = {
     baseUrl: parseBaseUrl(options.url),
     apiKey: parseApiKey(options.apiKey),
-    apiSecret: options.apiSecret,
+    apiSecret: parseApiSecret(options.apiSecret),
     fetch: options.fetch ?? globalThis.fetch,
     timeoutMs: options.timeoutMs ?? timeoutMsDefault,
     retriesMax: options.retriesMax ?? retriesDefault,
+    userAgent: options.userAgent ? `${parseUserAgent(options.userAgent)} ${ownUserAgent}` : ownUserAgent,
     onRetry: options.onRetry,
     clock,
   };
   const send = createSend(transport);
   return {
-    ...domainCalls(send, clock),
+    ...domainCalls(send),
     ...contactCalls(send),
     ...delegationCalls(send),
     ...eventCalls(send),
     ...exportCalls(createOpenCsv(transport)),
     ...hostingCalls(send, clock),
     ...hostNameCalls(send),
-    ...orderCalls(send),
+    ...orderCalls(send, clock),
     ...paidCalls(send),
     ...signatureCalls(send),
     ...transferCalls(send),
@@ -80,5 +83,15 @@ export function createClient(options: ClientOptions): Client {
 
 function parseApiKey(text: string): string {
   if (!/^[0-9a-f]{32}$/.test(text)) throw new TypeError("an API key is 32 lower-case hex digits");
+  return text;
+}
+
+function parseApiSecret(text: string): string {
+  if (text === "") throw new TypeError("the API secret is empty");
+  return text;
+}
+
+function parseUserAgent(text: string): string {
+  if (!/^[\x21-\x7e]+( [\x21-\x7e]+)*$/.test(text)) throw new TypeError("a user agent has printable ASCII characters");
   return text;
 }

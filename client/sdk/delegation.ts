@@ -1,51 +1,23 @@
-import { answerOf, idFromLocation } from "./response.ts";
-import { newIdempotencyKey } from "./sign.ts";
+import { placedOrder } from "./response.ts";
 import type { Send } from "./transport.ts";
-import type { Answer, CreateOptions, NameServer } from "./types.ts";
+import type { DnssecRecords, NameServer, PlacedOrder, WriteOptions } from "./types.ts";
 
-/** A DS record (RFC 4034 §5.1). */
-export interface DsRecord {
-  key_tag: number;
-  algorithm: number;
-  digest_type: number;
-  /** Hexadecimal. */
-  digest: string;
-}
-
-/** A DNSKEY record (RFC 4034 §2.1). */
-export interface KeyRecord {
-  flags: number;
-  protocol?: number | undefined;
-  algorithm: number;
-  /** Base64. */
-  public_key: string;
-}
-
-/** An empty array removes all records. */
-export type DnssecRecords = { ds: readonly DsRecord[] } | { keys: readonly KeyRecord[] };
-
-/** The calls for a name's delegation. Each orders a change: follow `data.order_code` with `waitForOrder`. */
+/** The calls for a name's delegation. Each orders a change. */
 export interface DelegationCalls {
   /** Replaces the name servers. Hosts below the name itself need addresses, unless they exist. */
   setNameServers(
     domainName: string,
     nameServers: readonly (string | NameServer)[],
-    options?: CreateOptions,
-  ): Promise<Answer<{ order_code: string }>>;
+    options?: WriteOptions,
+  ): Promise<PlacedOrder>;
   /** Replaces the DNSSEC records. */
-  setDnssec(
-    domainName: string,
-    records: DnssecRecords,
-    options?: CreateOptions,
-  ): Promise<Answer<{ order_code: string }>>;
+  setDnssec(domainName: string, records: DnssecRecords, options?: WriteOptions): Promise<PlacedOrder>;
 }
 
 export function delegationCalls(send: Send): DelegationCalls {
-  const put = async (domainName: string, what: string, body: object, options: CreateOptions = {}) => {
-    const { idempotencyKey = newIdempotencyKey(), signal } = options;
+  const put = async (domainName: string, what: string, body: object, options: WriteOptions = {}) => {
     const path = `/domains/${encodeURIComponent(domainName)}/${what}`;
-    const reply = await send({ method: "PUT", path, body, idempotencyKey, signal });
-    return answerOf(reply, { order_code: idFromLocation(reply) });
+    return placedOrder(await send({ method: "PUT", path, body, ...options }));
   };
   return {
     setNameServers: (domainName, nameServers, options) =>

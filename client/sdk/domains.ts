@@ -1,6 +1,5 @@
-import type { Clock } from "./clock.ts";
 import { followPages, pageOf, pageQuery } from "./paging.ts";
-import { answerOf, arrayBody, idFromLocation, objectBody } from "./response.ts";
+import { answerOf, arrayBody, objectBody, placedOrder } from "./response.ts";
 import type { Call, Send } from "./transport.ts";
 import type {
   Answer,
@@ -9,23 +8,19 @@ import type {
   Departure,
   Domain,
   DomainFilter,
+  DomainInFull,
   DomainListOptions,
-  HeldOptions,
-  Order,
-  OrderStatus,
   Page,
   PageOptions,
+  PlacedOrder,
   RegistrationOptions,
   RegistrationPlan,
   Renewal,
   RenewalOptions,
-  WaitOptions,
+  WriteOptions,
 } from "./types.ts";
-import { waitUntilFinal } from "./wait.ts";
 
-const finalStatuses: readonly OrderStatus[] = ["Finished", "Errors", "FailedValidation", "Cancelled"];
-
-/** The calls for domain names and their orders. */
+/** The calls for domain names. */
 export interface DomainCalls {
   /** One page; by default the first 25 items. */
   listDomains(options?: DomainListOptions): Promise<Page<Domain>>;
@@ -33,25 +28,21 @@ export interface DomainCalls {
    * Every domain of the portfolio, or of the part that the filter selects. It neither skips nor repeats one, even when the portfolio changes in the meantime.
    */
   allDomains(options?: CallOptions & DomainFilter): AsyncGenerator<Domain>;
-  getDomain(domainName: string, options?: CallOptions): Promise<Answer<Domain>>;
+  getDomain(domainName: string, options?: CallOptions): Promise<Answer<DomainInFull>>;
   /** Whether names can be registered, in the order asked: at most 50, and each counts as a request. */
   checkAvailability(domainNames: readonly string[], options?: CallOptions): Promise<Answer<Availability[]>>;
   /** One page of names that have left the portfolio, the newest departure first. */
   listDepartures(options?: PageOptions): Promise<Page<Departure>>;
   allDepartures(options?: CallOptions): AsyncGenerator<Departure>;
-  /** Orders a registration. Follow `data.order_code`; look again after `checkAfterSeconds`. */
-  registerDomain(domainName: string, options?: RegistrationOptions): Promise<Answer<{ order_code: string }>>;
+  /** Orders a registration; `finished` waits for its end. */
+  registerDomain(domainName: string, options?: RegistrationOptions): Promise<PlacedOrder>;
   /** Makes every check of a registration, and orders nothing. */
   checkRegistration(domainName: string, options?: RegistrationOptions): Promise<Answer<RegistrationPlan>>;
   /** Sets whether a name will renew. Rejects with `domain_renewal_underway` once the registry is carrying it out. */
-  setWillRenew(domainName: string, willRenew: boolean, options?: CallOptions): Promise<Answer<undefined>>;
+  setWillRenew(domainName: string, willRenew: boolean, options?: WriteOptions): Promise<Answer<undefined>>;
   /** One page of upcoming and recent renewals, by the end of the term. */
   listRenewals(options?: RenewalOptions): Promise<Page<Renewal>>;
   allRenewals(options?: Pick<RenewalOptions, "status" | "signal">): AsyncGenerator<Renewal>;
-  /** Any order, of a registration or a registered name. */
-  getOrder(orderCode: string, options?: HeldOptions): Promise<Answer<Order>>;
-  /** Resolves with a final status, success or failure: check `data.status`. See `waitUntilFinal` for how it waits. */
-  waitForOrder(orderCode: string, options?: WaitOptions<Order>): Promise<Answer<Order>>;
 }
 
 function registrationCall(domainName: string, options: RegistrationOptions, isDryRun?: true): Call {
@@ -76,7 +67,7 @@ export const domainFilterOf = ({ namePrefix, expiresBefore, willRenew }: DomainF
   will_renew: willRenew,
 });
 
-export function domainCalls(send: Send, clock: Clock): DomainCalls {
+export function domainCalls(send: Send): DomainCalls {
   const getPage = async (query: string, signal: AbortSignal | undefined) =>
     pageOf<Domain>(await send({ method: "GET", path: "/domains", query, signal }));
   const getRenewals = async (query: string, signal: AbortSignal | undefined) =>
@@ -85,15 +76,15 @@ export function domainCalls(send: Send, clock: Clock): DomainCalls {
   const getDepartures = async (query: string, signal: AbortSignal | undefined) =>
     pageOf<Departure>(await send({ method: "GET", path: "/domains/departures", query, signal }));
 
-  const calls: DomainCalls = {
+  return {
     listDomains: (options = {}) => getPage(pageQuery(options, domainFilterOf(options)), options.signal),
 
-    allDomains: (options = {}) => followPages((query) => getPage(query, options.signal), domainFilterOf(options)),
+    allDomains: (options = {}) => followPages(getPage, options.signal, domainFilterOf(options)),
 
     async getDomain(domainName, options = {}) {
       const path = `/domains/${encodeURIComponent(domainName)}`;
       const reply = await send({ method: "GET", path, signal: options.signal });
-      return answerOf(reply, objectBody<Domain>(reply));
+      return answerOf(reply, objectBody<DomainInFull>(reply));
     },
 
     async checkAvailability(domainNames, { signal } = {}) {
@@ -104,11 +95,10 @@ export function domainCalls(send: Send, clock: Clock): DomainCalls {
 
     listDepartures: (options = {}) => getDepartures(pageQuery(options), options.signal),
 
-    allDepartures: (options = {}) => followPages((query) => getDepartures(query, options.signal)),
+    allDepartures: (options = {}) => followPages(getDepartures, options.signal),
 
     async registerDomain(domainName, options = {}) {
-      const reply = await send(registrationCall(domainName, options));
-      return answerOf(reply, { order_code: idFromLocation(reply) });
+      return placedOrder(await send(registrationCall(domainName, options)));
     },
 
     async checkRegistration(domainName, options = {}) {
@@ -116,30 +106,13 @@ export function domainCalls(send: Send, clock: Clock): DomainCalls {
       return answerOf(reply, objectBody<RegistrationPlan>(reply));
     },
 
-    async setWillRenew(domainName, willRenew, { signal } = {}) {
+    async setWillRenew(domainName, willRenew, options = {}) {
       const path = `/domains/${encodeURIComponent(domainName)}/renew`;
-      return answerOf(await send({ method: "PUT", path, body: { will_renew: willRenew }, signal }), undefined);
+      return answerOf(await send({ method: "PUT", path, body: { will_renew: willRenew }, ...options }), undefined);
     },
 
     listRenewals: (options = {}) => getRenewals(pageQuery(options, { status: options.status }), options.signal),
 
-    allRenewals: ({ status, signal } = {}) => followPages((query) => getRenewals(query, signal), { status }),
-
-    async getOrder(orderCode, options = {}) {
-      const orders = /^reg-/i.test(orderCode) ? "/domains/registrations" : "/orders";
-      const path = `${orders}/${encodeURIComponent(orderCode)}`;
-      const reply = await send({ method: "GET", path, ...options });
-      return answerOf(reply, objectBody<Order>(reply));
-    },
-
-    waitForOrder: (orderCode, options = {}) =>
-      waitUntilFinal(
-        (waitSeconds) => calls.getOrder(orderCode, { waitSeconds, signal: options.signal }),
-        (order) => order.status,
-        (order) => finalStatuses.includes(order.status),
-        options,
-        clock,
-      ),
+    allRenewals: ({ status, signal } = {}) => followPages(getRenewals, signal, { status }),
   };
-  return calls;
 }

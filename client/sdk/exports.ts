@@ -1,8 +1,8 @@
 import { domainFilterOf } from "./domains.ts";
-import { type OrderFilter, orderFilterOf } from "./orders.ts";
+import { orderFilterOf } from "./orders.ts";
 import { type ListFilter, pageQuery } from "./paging.ts";
 import type { OpenCsv } from "./transport.ts";
-import type { CallOptions, DomainFilter, RenewalOptions } from "./types.ts";
+import type { CallOptions, DomainFilter, OrderFilter, RenewalOptions } from "./types.ts";
 
 /**
  * Whole lists as CSV, in parts as they arrive. A part may end anywhere, also within a line. A list that breaks off rejects with

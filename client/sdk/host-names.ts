@@ -1,20 +1,6 @@
 import { answerOf, arrayBody, objectBody } from "./response.ts";
 import type { Send } from "./transport.ts";
-import type { Answer, CallOptions } from "./types.ts";
-
-/** A host name of an account's site, in addition to the platform's own, once control over it is proven. */
-export interface HostName {
-  host_name: string;
-  status: "Waiting" | "Proven";
-  /** The record that proves control, except for names of your own portfolio. */
-  record: { name: string; type: "TXT"; value: string };
-  proven_by?: "dns" | "portfolio";
-  /** Why it is not proven, or what was wrong at the last check. */
-  reason?: string;
-  created_at: string;
-  checked_at?: string;
-  next_check_at?: string;
-}
+import type { Answer, CallOptions, HostName, WriteOptions } from "./types.ts";
 
 /** The calls for an account's host names. */
 export interface HostNameCalls {
@@ -22,9 +8,9 @@ export interface HostNameCalls {
   listHostNames(identifier: string, options?: CallOptions): Promise<Answer<HostName[]>>;
   getHostName(identifier: string, hostName: string, options?: CallOptions): Promise<Answer<HostName>>;
   /** Adds a host name, or checks it again at once; `getHostName` returns the record to set. */
-  addHostName(identifier: string, hostName: string, options?: CallOptions): Promise<Answer<undefined>>;
+  addHostName(identifier: string, hostName: string, options?: WriteOptions): Promise<Answer<undefined>>;
   /** The site stops answering there within seconds. */
-  removeHostName(identifier: string, hostName: string, options?: CallOptions): Promise<Answer<undefined>>;
+  removeHostName(identifier: string, hostName: string, options?: WriteOptions): Promise<Answer<undefined>>;
 }
 
 export function hostNameCalls(send: Send): HostNameCalls {
@@ -41,12 +27,12 @@ export function hostNameCalls(send: Send): HostNameCalls {
       return answerOf(reply, objectBody<HostName>(reply));
     },
 
-    async addHostName(identifier, hostName, { signal } = {}) {
-      return answerOf(await send({ method: "PUT", path: pathOf(identifier, hostName), signal }), undefined);
+    async addHostName(identifier, hostName, options = {}) {
+      return answerOf(await send({ method: "PUT", path: pathOf(identifier, hostName), ...options }), undefined);
     },
 
-    async removeHostName(identifier, hostName, { signal } = {}) {
-      return answerOf(await send({ method: "DELETE", path: pathOf(identifier, hostName), signal }), undefined);
+    async removeHostName(identifier, hostName, options = {}) {
+      return answerOf(await send({ method: "DELETE", path: pathOf(identifier, hostName), ...options }), undefined);
     },
   };
 }

@@ -1,18 +1,20 @@
 import type { Clock } from "./clock.ts";
+import { UnsuccessfulError } from "./errors.ts";
 import { followPages, pageOf, pageQuery } from "./paging.ts";
 import { answerOf, arrayBody, idFromLocation, objectBody } from "./response.ts";
 import type { Send } from "./transport.ts";
 import type {
   Answer,
   CallOptions,
-  CreateOptions,
   HeldOptions,
   HostingAccount,
   HostingHistory,
   Page,
   PageOptions,
+  PlacedAccount,
   ServicePack,
   WaitOptions,
+  WriteOptions,
 } from "./types.ts";
 import { waitUntilFinal } from "./wait.ts";
 
@@ -34,13 +36,18 @@ export interface HostingCalls {
   allHostingAccounts(options?: CallOptions): AsyncGenerator<HostingAccount>;
   getHostingAccount(identifier: string, options?: HeldOptions): Promise<Answer<HostingAccount>>;
   /** Orders an account; `data.identifier` is its canonical name. */
-  createHostingAccount(account: NewHostingAccount, options?: CreateOptions): Promise<Answer<{ identifier: string }>>;
+  createHostingAccount(account: NewHostingAccount, options?: WriteOptions): Promise<PlacedAccount>;
+  /**
+   * Waits until the account that `createHostingAccount` has ordered is `Ready`. Rejects with `UnsuccessfulError` when it ends in
+   * another way, and with `WaitTimeoutError` when the time runs out. @param account what the call answered, or the identifier
+   */
+  provisioned(account: PlacedAccount | string, options?: WaitOptions<HostingAccount>): Promise<Answer<HostingAccount>>;
   /** Resolves when the account is no longer `Provisioning`, success or failure: check `data.status`. */
   waitForHostingAccount(identifier: string, options?: WaitOptions<HostingAccount>): Promise<Answer<HostingAccount>>;
   /** Changes the FTP password. Within seconds the new one works and the old one does not. */
-  setHostingPassword(identifier: string, password: string, options?: CallOptions): Promise<Answer<undefined>>;
+  setHostingPassword(identifier: string, password: string, options?: WriteOptions): Promise<Answer<undefined>>;
   /** Requests the deletion of an account with its site. The account exists until it is deleted. */
-  deleteHostingAccount(identifier: string, options?: CallOptions): Promise<Answer<undefined>>;
+  deleteHostingAccount(identifier: string, options?: WriteOptions): Promise<Answer<undefined>>;
   getHostingHistory(identifier: string, options?: CallOptions): Promise<Answer<HostingHistory>>;
   listServicePacks(options?: CallOptions): Promise<Answer<ServicePack[]>>;
 }
@@ -54,7 +61,7 @@ export function hostingCalls(send: Send, clock: Clock): HostingCalls {
   const calls: HostingCalls = {
     listHostingAccounts: (options = {}) => getPage(pageQuery(options), options.signal),
 
-    allHostingAccounts: (options = {}) => followPages((query) => getPage(query, options.signal)),
+    allHostingAccounts: (options = {}) => followPages(getPage, options.signal),
 
     async getHostingAccount(identifier, options = {}) {
       const reply = await send({ method: "GET", path: pathOf(identifier), ...options });
@@ -71,22 +78,30 @@ export function hostingCalls(send: Send, clock: Clock): HostingCalls {
       return answerOf(reply, { identifier: idFromLocation(reply) });
     },
 
+    async provisioned(account, options = {}) {
+      const identifier = typeof account === "string" ? account : account.data.identifier;
+      const checkAfterSeconds = typeof account === "string" ? undefined : account.checkAfterSeconds;
+      const ended = await calls.waitForHostingAccount(identifier, { checkAfterSeconds, ...options });
+      if (ended.data.status !== "Ready") throw new UnsuccessfulError(`the account ${identifier}`, ended.data);
+      return ended;
+    },
+
     waitForHostingAccount: (identifier, options = {}) =>
       waitUntilFinal(
         (waitSeconds) => calls.getHostingAccount(identifier, { waitSeconds, signal: options.signal }),
-        (account) => account.status ?? "Ready", // a service without statuses lists only accounts that are done
+        (account) => account.status,
         (account) => account.status !== "Provisioning",
         options,
         clock,
       ),
 
-    async setHostingPassword(identifier, password, { signal } = {}) {
+    async setHostingPassword(identifier, password, options = {}) {
       const path = `${pathOf(identifier)}/password`;
-      return answerOf(await send({ method: "PUT", path, body: { password }, signal }), undefined);
+      return answerOf(await send({ method: "PUT", path, body: { password }, ...options }), undefined);
     },
 
-    async deleteHostingAccount(identifier, { signal } = {}) {
-      return answerOf(await send({ method: "DELETE", path: pathOf(identifier), signal }), undefined);
+    async deleteHostingAccount(identifier, options = {}) {
+      return answerOf(await send({ method: "DELETE", path: pathOf(identifier), ...options }), undefined);
     },
 
     async getHostingHistory(identifier, { signal } = {}) {

@@ -27,15 +27,19 @@ export function pageOf<T>(reply: Reply): Page<T> {
   };
 }
 
-/** Every item of a list, fetched page by page as items are consumed. */
+/** Every item of a list, fetched page by page as items are consumed. The signal ends it between items, too. */
 export async function* followPages<T>(
-  getPage: (query: string) => Promise<Page<T>>,
+  getPage: (query: string, signal: AbortSignal | undefined) => Promise<Page<T>>,
+  signal: AbortSignal | undefined,
   filter: ListFilter = {},
 ): AsyncGenerator<T> {
   let query: string | undefined = pageQuery({ take: takeMax }, filter);
   while (query !== undefined) {
-    const page: Page<T> = await getPage(query);
-    yield* page.data;
+    const page: Page<T> = await getPage(query, signal);
+    for (const item of page.data) {
+      signal?.throwIfAborted();
+      yield item;
+    }
     query = page.nextQuery;
   }
 }

@@ -1,7 +1,6 @@
-import { answerOf, idFromLocation } from "./response.ts";
-import { newIdempotencyKey } from "./sign.ts";
-import type { Send } from "./transport.ts";
-import type { Answer, CreateOptions } from "./types.ts";
+import { placedOrder } from "./response.ts";
+import type { Call, Send } from "./transport.ts";
+import type { PlacedOrder, WriteOptions } from "./types.ts";
 
 export interface RenewNow {
   /** 1 to 10. */
@@ -10,20 +9,17 @@ export interface RenewNow {
   expirationDate: string;
 }
 
-/** The calls that cost money or destroy. Each places an order; follow `data.order_code`. */
+/** The calls that cost money or destroy. Each places an order. */
 export interface PaidCalls {
-  renewDomain(domainName: string, term: RenewNow, options?: CreateOptions): Promise<Answer<{ order_code: string }>>;
+  renewDomain(domainName: string, term: RenewNow, options?: WriteOptions): Promise<PlacedOrder>;
   /** Needs a key with the scope `domains:delete`. */
-  deleteDomain(domainName: string, options?: CreateOptions): Promise<Answer<{ order_code: string }>>;
+  deleteDomain(domainName: string, options?: WriteOptions): Promise<PlacedOrder>;
   /** For a name of yours that was deleted. */
-  restoreDomain(domainName: string, options?: CreateOptions): Promise<Answer<{ order_code: string }>>;
+  restoreDomain(domainName: string, options?: WriteOptions): Promise<PlacedOrder>;
 }
 
 export function paidCalls(send: Send): PaidCalls {
-  const order = async (call: Parameters<Send>[0]) => {
-    const reply = await send(call);
-    return answerOf(reply, { order_code: idFromLocation(reply) });
-  };
+  const order = async (call: Call) => placedOrder(await send(call));
   const pathOf = (domainName: string) => `/domains/${encodeURIComponent(domainName)}`;
 
   return {
@@ -32,9 +28,9 @@ export function paidCalls(send: Send): PaidCalls {
       return order({ method: "POST", path: `${pathOf(domainName)}/renewals`, body, ...options });
     },
 
-    deleteDomain(domainName, { idempotencyKey = newIdempotencyKey(), signal } = {}) {
+    deleteDomain(domainName, options = {}) {
       const query = `?confirm=${encodeURIComponent(domainName)}`;
-      return order({ method: "DELETE", path: pathOf(domainName), query, idempotencyKey, signal });
+      return order({ method: "DELETE", path: pathOf(domainName), query, ...options });
     },
 
     restoreDomain: (domainName, options = {}) =>

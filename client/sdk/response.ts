@@ -1,5 +1,11 @@
-import { ApiError, unexpectedResponseCode, type ValidationError } from "./errors.ts";
-import type { Answer, RateLimit } from "./types.ts";
+import {
+  ApiError,
+  type ErrorCode,
+  type FieldErrorCode,
+  unexpectedResponseCode,
+  type ValidationError,
+} from "./errors.ts";
+import type { Answer, PlacedOrder, RateLimit } from "./types.ts";
 
 /** A complete answer as received. */
 export interface Reply {
@@ -36,13 +42,16 @@ export function arrayBody<T>(reply: Reply): T[] {
   return value as T[];
 }
 
+/** The order that `location` names. Throws `ApiError` when there is none. */
+export const placedOrder = (reply: Reply): PlacedOrder => answerOf(reply, { order_code: idFromLocation(reply) });
+
 /** The error for a status outside 200–299. */
 export function apiErrorOf(reply: Reply): ApiError {
   const body = parseJson(reply.text) as Partial<Record<string, unknown>> | null | undefined;
   const inForm = typeof body?.error_code === "string";
   return new ApiError({
     status: reply.status,
-    errorCode: inForm ? String(body.error_code) : unexpectedResponseCode,
+    errorCode: inForm ? (body.error_code as ErrorCode) : unexpectedResponseCode,
     errorText: inForm
       ? String(body.error_text ?? "")
       : `HTTP ${reply.status} without an error of the service: another service may be answering at this address`,
@@ -99,7 +108,7 @@ function parseRateLimit(headers: Headers): RateLimit | undefined {
 function parseValidationErrors(value: unknown): ValidationError[] {
   if (!Array.isArray(value)) return [];
   return value.map((entry) => ({
-    errorCode: String(entry?.error_code ?? ""),
+    errorCode: String(entry?.error_code ?? "") as FieldErrorCode,
     errorText: String(entry?.error_text ?? ""),
     field: String(entry?.field ?? ""),
   }));

@@ -67,11 +67,47 @@ test("gives every write its own random idempotency key", async () => {
   await using service = await startStandInService();
   service.answers["POST /v1/domains/registrations"] = accepted("/v1/domains/registrations/REG-00000000-001", 10);
   const { client } = clientFor(service);
+  service.answers["PUT /v1/domains/example.com/renew"] = { status: 204 };
+  service.answers["DELETE /v1/hostingaccounts/a.example"] = { status: 202 };
+  service.answers["GET /v1/domains/example.com"] = { status: 200, body: domain };
   await client.registerDomain("example.com");
   await client.registerDomain("example.com");
-  const [first, second] = service.seen.map((request) => request.headers["idempotency-key"]);
-  assert.match(String(first), /^[0-9a-f]{32}$/);
-  assert.notEqual(first, second);
+  await client.setWillRenew("example.com", true);
+  await client.deleteHostingAccount("a.example");
+  await client.getDomain("example.com");
+  const keys = service.seen.map((request) => request.headers["idempotency-key"]);
+  assert.equal(keys.pop(), undefined, "a read has none");
+  for (const key of keys) assert.match(String(key), /^[0-9a-f]{32}$/);
+  assert.equal(new Set(keys).size, 4);
+});
+
+test("signs a write again, with its idempotency key, before the signature is too old to be taken", async () => {
+  await using service = await startStandInService();
+  service.answers["POST /v1/domains/registrations"] = accepted("/v1/domains/registrations/REG-00000000-001", 10);
+  for (let count = 0; count < 4; count++) {
+    service.faults.push(refuse(count % 2 ? 429 : 503, "service_unavailable", { "retry-after": "100" }));
+  }
+  const { client, delaysMs } = clientFor(service);
+  await client.registerDomain("example.com");
+  assert.deepEqual(delaysMs, [100_000, 100_000, 100_000, 100_000]);
+  const [first, ...others] = authorizations(service);
+  const [signedAgain] = others.slice(2);
+  assert.deepEqual(others, [first, first, signedAgain, signedAgain]);
+  const timestampOf = (header: string | undefined) => Number(header?.split(":").at(-1));
+  assert.equal(timestampOf(signedAgain) - timestampOf(first), 300);
+  assert.equal(new Set(service.seen.map((request) => request.headers["idempotency-key"])).size, 1);
+});
+
+test("refuses an idempotency key that the service would read otherwise, before anything is sent", async () => {
+  await using service = await startStandInService();
+  const { client } = clientFor(service);
+  for (const idempotencyKey of ["", "two words", "line\r\nbreak: x", "é", "x".repeat(256)]) {
+    await assert.rejects(client.restoreDomain("example.com", { idempotencyKey }), {
+      name: "TypeError",
+      message: "an idempotency key has 1 to 255 printable ASCII characters without spaces",
+    });
+  }
+  assert.equal(service.seen.length, 0);
 });
 
 test("waits for retry-after before it resends after 429", async () => {

@@ -1,16 +1,16 @@
-import { answerOf, idFromLocation, objectBody } from "./response.ts";
-import { newIdempotencyKey } from "./sign.ts";
+import { answerOf, objectBody, placedOrder } from "./response.ts";
 import type { Send } from "./transport.ts";
-import type { Answer, CallOptions, CreateOptions } from "./types.ts";
+import type {
+  Answer,
+  AuthCode,
+  CallOptions,
+  PlacedOrder,
+  RejectReason,
+  TransferDecision,
+  WriteOptions,
+} from "./types.ts";
 
-/** What another registrar needs to request a name's transfer. */
-export interface AuthCode {
-  domain_name: string;
-  auth_code: string;
-  expires_at: string;
-}
-
-/** Why a transfer is rejected, in the terms of the ICANN Transfer Policy. */
+/** Every reason with which a transfer can be rejected. */
 export const rejectReasons = [
   "fraud",
   "identity-disputed",
@@ -22,29 +22,18 @@ export const rejectReasons = [
   "name-dispute",
   "transfer-dispute",
   "court-order",
-] as const;
-export type RejectReason = (typeof rejectReasons)[number];
+] as const satisfies readonly RejectReason[];
 
-export type TransferDecision = { answer: "approve" } | { answer: "reject"; reason: RejectReason };
-
-/** The calls for names that go to another registrar. Orders are followed with `waitForOrder`. */
+/** The calls for names that go to another registrar. */
 export interface TransferCalls {
   /** Whether other registrars can transfer the name away. */
-  setTransferLock(
-    domainName: string,
-    isLocked: boolean,
-    options?: CreateOptions,
-  ): Promise<Answer<{ order_code: string }>>;
+  setTransferLock(domainName: string, isLocked: boolean, options?: WriteOptions): Promise<PlacedOrder>;
   /** Orders a new auth code; once the order is finished, `getAuthCode` reads it. */
-  orderAuthCode(domainName: string, options?: CreateOptions): Promise<Answer<{ order_code: string }>>;
+  orderAuthCode(domainName: string, options?: WriteOptions): Promise<PlacedOrder>;
   /** Rejects with `auth_code_not_found` before a code's order is finished and after the code has expired. */
   getAuthCode(domainName: string, options?: CallOptions): Promise<Answer<AuthCode>>;
   /** Answers the transfer that another registrar requests now. */
-  answerTransfer(
-    domainName: string,
-    decision: TransferDecision,
-    options?: CreateOptions,
-  ): Promise<Answer<{ order_code: string }>>;
+  answerTransfer(domainName: string, decision: TransferDecision, options?: WriteOptions): Promise<PlacedOrder>;
 }
 
 export function transferCalls(send: Send): TransferCalls {
@@ -53,11 +42,8 @@ export function transferCalls(send: Send): TransferCalls {
     method: "PUT" | "POST",
     path: string,
     body: object | undefined,
-    { idempotencyKey = newIdempotencyKey(), signal }: CreateOptions = {},
-  ) => {
-    const reply = await send({ method, path, ...(body && { body }), idempotencyKey, signal });
-    return answerOf(reply, { order_code: idFromLocation(reply) });
-  };
+    options: WriteOptions = {},
+  ): Promise<PlacedOrder> => placedOrder(await send({ method, path, ...(body && { body }), ...options }));
   return {
     setTransferLock: (domainName, isLocked, options) =>
       order("PUT", pathOf(domainName, "transfer-lock"), { transfer_locked: isLocked }, options),

@@ -7,6 +7,9 @@ import { authorizationHeader, newIdempotencyKey, newNonce } from "./sign.ts";
 /** A page of 100 items has about 50 kB; an answer far above that does not come from the service. */
 const responseBytesMax = 8 * 1024 * 1024;
 
+/** Its version is the package's; a test compares them. */
+export const ownUserAgent = "deedhouse-typescript/0.1.0";
+
 export interface TransportOptions {
   baseUrl: URL;
   apiKey: string;
@@ -14,6 +17,7 @@ export interface TransportOptions {
   fetch: typeof globalThis.fetch;
   timeoutMs: number;
   retriesMax: number;
+  userAgent: string;
   onRetry: ((notice: RetryNotice) => void) | undefined;
   clock: Clock;
 }
@@ -87,7 +91,7 @@ async function openCsv(request: PreparedRequest, authorization: string | undefin
     watch.end();
     if (error instanceof ApiError) throw error;
     request.signal?.throwIfAborted();
-    throw new ConnectionError(describeFault(error, request, watch.isLate()), error);
+    throw connectionErrorOf(error, request, watch.isLate());
   }
 }
 
@@ -122,18 +126,19 @@ async function withRetries<T>(
   options: TransportOptions,
   attempt: (request: PreparedRequest, authorization: string | undefined) => Promise<T>,
 ): Promise<T> {
-  let authorization = signNow(request, options);
+  let signed = signNow(request, options);
   let previous: ApiError | ConnectionError | undefined;
   for (let retriesDone = 0; ; retriesDone++) {
     try {
-      return await attempt(request, authorization);
+      return await attempt(request, signed.authorization);
     } catch (error) {
       if (!(error instanceof ApiError || error instanceof ConnectionError)) throw error;
-      const plan = retriesDone < options.retriesMax ? planRetry(error, previous, retriesDone) : undefined;
+      const ageMs = options.clock.monotonicMs() - signed.atMs;
+      const plan = retriesDone < options.retriesMax ? planRetry(error, previous, retriesDone, ageMs) : undefined;
       if (!plan) throw error;
       options.onRetry?.({ ...plan, error, retry: retriesDone + 1 });
       await options.clock.sleep(plan.delayMs, request.signal);
-      if (plan.signature === "new") authorization = signNow(request, options);
+      if (plan.signature === "new") signed = signNow(request, options);
       previous = error;
     }
   }
@@ -153,12 +158,14 @@ interface PreparedRequest {
 function prepare(call: Call, options: TransportOptions, accept: string): PreparedRequest {
   const basePath = options.baseUrl.pathname.replace(/\/+$/, "");
   const url = new URL(`${options.baseUrl.origin}${basePath}${call.path}${call.query ?? ""}`);
-  // An id of `..` would silently become another resource.
-  if (url.pathname !== basePath + call.path) throw new TypeError(`${call.path} is not a path of the API`);
-  const headers = new Headers({ accept, "user-agent": "deedhouse-client" });
+  // An id of `..`, or an empty one, would silently become another resource.
+  if (url.pathname !== basePath + call.path || /\/(\/|$)/.test(call.path))
+    throw new TypeError(`${call.path} is not a path of the API`);
+  const headers = new Headers({ accept, "user-agent": options.userAgent });
   if (call.body) headers.set("content-type", "application/json");
-  const idempotencyKey = call.idempotencyKey ?? (call.method === "POST" ? newIdempotencyKey() : undefined);
-  if (idempotencyKey !== undefined) headers.set("idempotency-key", idempotencyKey);
+  if (call.method !== "GET" && !call.isUnsigned) {
+    headers.set("idempotency-key", parseIdempotencyKey(call.idempotencyKey ?? newIdempotencyKey()));
+  }
   if (call.waitSeconds) headers.set("prefer", `wait=${call.waitSeconds}`);
   return {
     method: call.method,
@@ -171,9 +178,21 @@ function prepare(call: Call, options: TransportOptions, accept: string): Prepare
   };
 }
 
-function signNow(request: PreparedRequest, options: TransportOptions): string | undefined {
-  if (request.isUnsigned) return undefined;
-  return authorizationHeader({
+function parseIdempotencyKey(text: string): string {
+  if (/^[\x21-\x7e]{1,255}$/.test(text)) return text;
+  throw new TypeError("an idempotency key has 1 to 255 printable ASCII characters without spaces");
+}
+
+interface Signed {
+  /** Missing in a call that is not signed. */
+  authorization: string | undefined;
+  atMs: number;
+}
+
+function signNow(request: PreparedRequest, options: TransportOptions): Signed {
+  const atMs = options.clock.monotonicMs();
+  if (request.isUnsigned) return { authorization: undefined, atMs };
+  const authorization = authorizationHeader({
     apiKey: options.apiKey,
     apiSecret: options.apiSecret,
     method: request.method,
@@ -182,6 +201,7 @@ function signNow(request: PreparedRequest, options: TransportOptions): string | 
     nonce: newNonce(),
     timestampSeconds: Math.floor(options.clock.now().getTime() / 1000),
   });
+  return { authorization, atMs };
 }
 
 async function sendOnce(
@@ -197,7 +217,7 @@ async function sendOnce(
     reply = { status: response.status, headers: response.headers, text: await readText(response) };
   } catch (error) {
     request.signal?.throwIfAborted();
-    throw new ConnectionError(describeFault(error, request, timeout.aborted), error);
+    throw connectionErrorOf(error, request, timeout.aborted);
   }
   if (reply.status < 200 || reply.status > 299) throw apiErrorOf(reply);
   return reply;
@@ -232,10 +252,17 @@ async function readText(response: Response): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-function describeFault(error: unknown, request: PreparedRequest, timedOut: boolean): string {
-  const { origin } = request.url;
-  if (timedOut) return `no answer from ${origin} within ${request.attemptTimeoutMs / 1000} s`;
-  return `no answer from ${origin}: ${reasonOf(error)}`;
+/** What Node says of a certificate that it does not trust, or that is another host's. */
+const certificateFault =
+  /^(CERT_|ERR_TLS_CERT_|UNABLE_TO_(GET_ISSUER|VERIFY)|(DEPTH_ZERO_)?SELF_SIGNED_CERT|HOSTNAME_MISMATCH)/;
+
+function connectionErrorOf(error: unknown, request: PreparedRequest, timedOut: boolean): ConnectionError {
+  const noAnswer = `no answer from ${request.url.origin}`;
+  if (timedOut) return new ConnectionError(`${noAnswer} within ${request.attemptTimeoutMs / 1000} s`, error);
+  const reason = reasonOf(error);
+  if (!certificateFault.test(reason)) return new ConnectionError(`${noAnswer}: ${reason}`, error);
+  const advice = "for a private authority, start Node with NODE_EXTRA_CA_CERTS=ca.pem";
+  return new ConnectionError(`${noAnswer}: its certificate is not trusted (${reason}); ${advice}`, error, true);
 }
 
 /** fetch hides the reason ("ECONNREFUSED") in the cause. */

@@ -1,164 +1,81 @@
-import type { Contact, Contacts } from "./contacts.ts";
+/** What the calls take and give. The API's own data is named after openapi.json; openapi-types.ts is printed from it. */
+import type { components } from "./openapi-types.ts";
 
-/** A host that a name delegates to. */
-export interface NameServer {
-  name: string;
-  /** IPv4 and IPv6; only for hosts below a name of the same registry. */
-  addresses?: string[] | undefined;
-}
+type Schemas = components["schemas"];
 
-/** A domain name of the portfolio. Timestamps are ISO 8601 UTC with milliseconds. */
-export interface Domain {
-  /** Lower-case A-label form. */
-  domain_name: string;
-  expiration_date: string;
-  will_renew: boolean;
-  registration_date?: string;
-  status?: string;
-  name_servers?: NameServer[];
-  /** The codes of its orders that have not ended, the oldest first. */
-  changes_pending?: string[];
-  /** While another registrar asks for the name. */
-  transfer?: DomainTransfer;
-}
-
+/** A domain name of the portfolio, as lists show it. Timestamps are ISO 8601 UTC with milliseconds. */
+export type Domain = Schemas["Domain"];
+/** A domain name with the orders about it that are open. */
+export type DomainInFull = Schemas["DomainInFull"];
 /** The request of another registrar for a name of the portfolio. */
-export interface DomainTransfer {
-  status: string;
-  requested_at: string;
-  gaining_registrar: string;
-  /** When the registry decides by itself. */
-  answer_by: string;
-}
-
+export type DomainTransfer = Schemas["Transfer"];
+/** A host that a name delegates to. */
+export type NameServer = Schemas["NameServer"];
 /** A name that has left the portfolio. */
-export interface Departure {
-  domain_name: string;
-  left_at: string;
-  reason: "transferred" | "deleted" | "expired";
-  /** The id of the registrar that has the name, if the registry has said it. */
-  gaining_registrar?: string;
-  /** Until when the registry can restore the name. */
-  restorable_until?: string;
-}
-
+export type Departure = Schemas["Departure"];
 /** Whether a name can be registered; `unknown`: its registry did not say. */
-export interface Availability {
-  domain_name: string;
-  availability: "available" | "taken" | "blocked" | "unknown";
-  /** The price of a name that has a price of its own, for the whole period. */
-  premium?: { amount: string; currency: string };
-  /** For people. */
-  reason?: string;
-}
+export type Availability = Schemas["Availability"];
+export type Price = Schemas["Price"];
 
-export type OrderStatus =
-  | "NotProvisioned"
-  | "Processing"
-  | "Pending"
-  | "Errors"
-  | "Finished"
-  | "FailedValidation"
-  | "Cancelled";
+export type Order = Schemas["Order"];
+export type OrderStatus = Order["status"];
+/** `create` for a registration; otherwise what the order changes. */
+export type OrderKind = Order["kind"];
+/** The status of a registration, without the rest of the order. */
+export type RegistrationStatus = Schemas["RegistrationStatus"];
+/** An event in the life of a domain name. */
+export type DomainEvent = Schemas["DomainEvent"];
+/** What a registration would do; with an `order_code`, your own order for the name is open, and no other one would be placed. */
+export type RegistrationPlan = Schemas["DryRun"] | Schemas["DryRunOfOrdered"];
 
-/** The state of an order. */
-export interface Order {
-  order_code: string;
-  status: OrderStatus;
-  /** Of an order about a registered name: what it changes. */
-  kind?: string;
-  domain_name?: string;
-  error_text?: string;
-  /** What you can do now. */
-  next?: string;
-}
+/** A person or company that a name names. A contact that is sent must be complete. */
+export type Contact = Schemas["Contact"];
+/** Contacts by role, as they are sent. */
+export type Contacts = Schemas["SetContactsBody"];
+export type ContactRole = keyof Contacts;
+/** Null: the name has no such contact, or one that was not made here. */
+export type ContactsOfDomain = Schemas["Contacts"];
 
-/** `Renewed` and `Ended` are final; `Attention`: an operator must act; `Lapsing`: the name will expire. */
-export type RenewalStatus = "Scheduled" | "Processing" | "Attention" | "Lapsing" | "Renewed" | "Ended";
+/** A DS record (RFC 4034 §5.1). */
+export type DsRecord = NonNullable<Schemas["SetDnssecBody"]["ds"]>[number];
+/** A DNSKEY record (RFC 4034 §2.1). */
+export type KeyRecord = NonNullable<Schemas["SetDnssecBody"]["keys"]>[number];
+/** An empty array removes all records. */
+export type DnssecRecords = { ds: readonly DsRecord[] } | { keys: readonly KeyRecord[] };
+
+/** What another registrar needs to request a name's transfer. */
+export type AuthCode = Schemas["AuthCode"];
+/** Why a transfer is rejected, in the terms of the ICANN Transfer Policy. */
+export type RejectReason = NonNullable<Schemas["AnswerTransferBody"]["reason"]>;
+export type TransferDecision = { answer: "approve" } | { answer: "reject"; reason: RejectReason };
 
 /** The renewal of a domain name at the end of a term. */
-export interface Renewal {
-  domain_name: string;
-  /** The end of the term. */
-  expiration_date: string;
-  will_renew: boolean;
-  status: RenewalStatus;
-  /** When the name is renewed, if it is. */
-  due_at: string;
-  /** The end of the next term, once it is `Renewed`. */
-  renewed_until?: string;
-}
+export type Renewal = Schemas["Renewal"];
+/** `Renewed` and `Ended` are final; `Attention`: an operator must act; `Lapsing`: the name will expire. */
+export type RenewalStatus = Renewal["status"];
 
-export type HostingStatus = "Provisioning" | "Ready" | "Failed" | "Suspended";
-
-/** A hosting account; a list may contain fewer fields than the single account. */
-export interface HostingAccount {
-  identifier: string;
-  servicepack_id?: string;
-  /** The version of the pack that the account has. */
-  servicepack_version?: number;
-  status?: HostingStatus;
-  created_at?: string;
-  /** A requested change is not in effect yet. */
-  changes_pending?: boolean;
-  /** Present when the account will be deleted. */
-  removal_requested_at?: string;
-  ftp?: {
-    host: string;
-    port: number;
-    username: string;
-    /** False when nobody can log in; missing otherwise. */
-    enabled?: boolean;
-  };
-  web?: { url: string };
-  disk_quota_bytes?: number;
-  disk_used_bytes?: number;
-  files_max?: number;
-  files_used?: number;
-  /** The traffic of its site in a calendar month; 0: unlimited. */
-  traffic_bytes_month?: number;
-  /** The bytes that its site has sent this month; missing until they are counted. */
-  traffic_used_bytes?: number;
-  host_names_max?: number;
-  error_text?: string;
-}
-
-/** An event in the life of a hosting account. */
-export interface HostingEvent {
-  at: string;
-  /** Stable; `text` is for people. */
-  event: string;
-  status: HostingStatus;
-  text: string;
-  /** For repeated attempts: their number, and the time of the last one. */
-  count?: number;
-  last_at?: string;
-}
-
+export type HostingAccount = Schemas["HostingAccount"];
+export type HostingStatus = HostingAccount["status"];
 /** The history of a hosting account, oldest first, and its next step. */
-export interface HostingHistory {
-  identifier: string;
-  status: HostingStatus;
-  changes_pending: boolean;
-  next: string;
-  history: HostingEvent[];
-}
-
+export type HostingHistory = Schemas["HostingHistory"];
+export type HostingEvent = HostingHistory["history"][number];
+/** A host name of an account's site, in addition to the platform's own, once control over it is proven. */
+export type HostName = Schemas["HostName"];
 /** A kind of hosting account; `id` is a string of digits. */
-export interface ServicePack {
-  id: string;
-  name: string;
-  kind: string;
-  version?: number;
-  disk_quota_bytes?: number;
-  files_max?: number;
-  ftp_sessions_max?: number;
-  /** The traffic of a site in a calendar month; 0: unlimited. */
-  traffic_bytes_month?: number;
-  host_names_max?: number;
-  /** With `ftp`, FTP login is possible. */
-  features?: string[];
-}
+export type ServicePack = Schemas["ServicePack"];
+
+/**
+ * What has happened to a name, an order or a hosting account. Its `id` is also a place: `after` it come the events that follow. A
+ * program ignores types that it does not know; what is in `data` depends on the type.
+ */
+export type ServiceEvent = Omit<Schemas["Event"], "data"> & { data: Readonly<Record<string, unknown>> };
+
+/** A request as it was sent. */
+export type DescribedRequest = Omit<Schemas["CheckSignatureBody"], "headers"> & {
+  headers: Readonly<Record<string, string>> | readonly (readonly [name: string, value: string])[];
+};
+/** What the service builds from a request; `match` is only in the answer to a signed call. */
+export type SignatureCheck = Schemas["SignatureExplanation"];
 
 /** The reseller's request budget, from the answer's headers. */
 export interface RateLimit {
@@ -195,6 +112,18 @@ export interface Page<T> extends Answer<T[]> {
   nextQuery: string | undefined;
 }
 
+/** Some events. */
+export interface EventPage extends Answer<ServiceEvent[]> {
+  /** For `after` of the next call. It leads on even if there were no events. */
+  next: string;
+}
+
+/** What a call that places an order answers. */
+export type PlacedOrder = Answer<{ order_code: string }>;
+
+/** What a call that orders a hosting account answers; the identifier is its canonical name. */
+export type PlacedAccount = Answer<{ identifier: string }>;
+
 /** Options of every method. */
 export interface CallOptions {
   /** Cancels the call; the method then rejects with the signal's reason. */
@@ -226,12 +155,32 @@ export interface RenewalOptions extends PageOptions {
   status?: RenewalStatus | undefined;
 }
 
-export interface CreateOptions extends CallOptions {
-  /** Up to 255 characters; random by default. A repeat with the same key and body is the same order. */
+export interface EventOptions extends CallOptions {
+  /** The id of the last event that you have handled. Default: the oldest event that is kept, 90 days back. */
+  after?: string | undefined;
+  /** Types, or families such as `domain.*`; by default all that the key may read. */
+  types?: readonly string[] | undefined;
+}
+
+export interface EventPageOptions extends EventOptions, HeldOptions {
+  /** At most 1,000; default 100. */
+  take?: number | undefined;
+}
+
+/** Selects orders; by default all. */
+export interface OrderFilter {
+  domainName?: string | undefined;
+  kind?: OrderKind | undefined;
+  status?: OrderStatus | undefined;
+}
+
+/** Options of every call that changes something. */
+export interface WriteOptions extends CallOptions {
+  /** 1 to 255 printable ASCII characters without spaces; random by default. A repeat with the same key and body is the same change. */
   idempotencyKey?: string | undefined;
 }
 
-export interface RegistrationOptions extends CreateOptions {
+export interface RegistrationOptions extends WriteOptions {
   /** 1 to 10; by default the usual period of the suffix. */
   years?: number | undefined;
   nameServers?: readonly (string | NameServer)[] | undefined;
@@ -241,23 +190,6 @@ export interface RegistrationOptions extends CreateOptions {
   willRenew?: boolean | undefined;
   /** With which the registry allocates the name (RFC 8495). */
   allocationToken?: string | undefined;
-}
-
-/** What a registration would do. */
-export interface RegistrationPlan {
-  domain_name: string;
-  /** Your own order for the name that is still open: no other one would be placed. The other fields are missing then. */
-  order_code?: string;
-  years?: number;
-  will_renew?: boolean;
-  /** Those of the registration itself. */
-  name_servers?: NameServer[];
-  /** All of them, if an order after the registration has to set them. */
-  name_servers_later?: NameServer[];
-  registrant?: Contact;
-  contacts?: Contacts;
-  /** Of a name with a price of its own. */
-  price?: { amount: string; currency: string };
 }
 
 export interface WaitOptions<T> extends CallOptions {

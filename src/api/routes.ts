@@ -35,6 +35,15 @@ import { listHostNames, readHostName } from "#hosting/host-names/read.ts";
 import { removeHostNameFromAccount } from "#hosting/host-names/remove.ts";
 import { listServicePacks } from "#hosting/packs/list.ts";
 import type { Door, UseCaseRequest } from "#use-case/use-case.ts";
+import { listWebhookDeliveries, resendWebhookDelivery, testWebhook } from "#webhooks/deliveries.ts";
+import {
+  createWebhook,
+  deleteWebhook,
+  listWebhooks,
+  readWebhook,
+  rotateWebhookSecret,
+  updateWebhook,
+} from "#webhooks/manage.ts";
 
 /**
  * The API; every path is served bare and under /v1. The later form, under /v2, has its own table with the same use cases
@@ -74,6 +83,15 @@ export const routes: readonly Route[] = [
   { method: "PUT", path: "/hostingaccounts/:identifier/hosts/:host_name", useCase: addHostNameToAccount },
   { method: "DELETE", path: "/hostingaccounts/:identifier/hosts/:host_name", useCase: removeHostNameFromAccount },
   { method: "GET", path: "/events", useCase: listEvents },
+  { method: "GET", path: "/webhooks", useCase: listWebhooks },
+  { method: "POST", path: "/webhooks", useCase: createWebhook },
+  { method: "GET", path: "/webhooks/:webhook_id", useCase: readWebhook },
+  { method: "PUT", path: "/webhooks/:webhook_id", useCase: updateWebhook },
+  { method: "DELETE", path: "/webhooks/:webhook_id", useCase: deleteWebhook },
+  { method: "POST", path: "/webhooks/:webhook_id/secret", useCase: rotateWebhookSecret },
+  { method: "POST", path: "/webhooks/:webhook_id/test", useCase: testWebhook },
+  { method: "GET", path: "/webhooks/:webhook_id/deliveries", useCase: listWebhookDeliveries },
+  { method: "POST", path: "/webhooks/:webhook_id/deliveries/:event_id/resend", useCase: resendWebhookDelivery },
   { method: "GET", path: "/servicepacks", useCase: listServicePacks },
   // Without a signature it is in open-routes.ts.
   { method: "POST", path: "/signature-check", useCase: checkSignature },

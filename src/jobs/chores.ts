@@ -12,6 +12,7 @@ import { alarmUnservedRegistries } from "#jobs/unserved-registries.ts";
 import type { RowLocks } from "#locks/row-locks.ts";
 import { type RunningMachine, startMachine } from "#progress/engine.ts";
 import { progressRows } from "#progress/rows.ts";
+import { dropOldDeliveries, wakeWebhooks } from "#webhooks/machine.ts";
 
 /** The first half of the locks' keys; "cho" in ASCII. */
 const choreLockClass = 0x63686f;
@@ -101,6 +102,8 @@ async function runHousekeeping(context: Context): Promise<void> {
   await eraseContacts(context);
   await dropOldMessages(context);
   await dropOldEvents(context);
+  await dropOldDeliveries(context);
+  await wakeWebhooks(context);
   await endTrafficAlarms(context);
   await alarmUnservedRegistries(context);
   await updateAbsenceAlarms(context);

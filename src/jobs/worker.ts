@@ -9,6 +9,7 @@ import { startLiveness } from "#locks/liveness.ts";
 import { processName } from "#locks/process-name.ts";
 import { startRowLocks } from "#locks/row-locks.ts";
 import { startHeartbeat } from "#watch/heartbeat.ts";
+import { startWebhooks } from "#webhooks/machine.ts";
 
 export interface WorkerRole {
   close(): Promise<void>;
@@ -26,16 +27,18 @@ export async function startWorker(context: Context, databaseUrl: string): Promis
   const locks = startRowLocks({ log, databaseUrl });
   const nodes = await openHostingNodes(context, (...node) => followUsage(context, ...node));
   const hosting = startHostingMachines(context, locks, nodes);
+  const webhooks = startWebhooks(context, locks);
   const chores = await startChores(context, locks);
   const heartbeat = startHeartbeat(context, processName, () => [
     ...hosting.stepsInProgress(),
+    ...webhooks.stepsInProgress(),
     ...chores.stepsInProgress(),
   ]);
   const roles = context.registries.map((profile) => startRegistryRole({ context, profile, databaseUrl, liveness }));
   await Promise.all(roles.map(({ started }) => started));
   return {
     async close() {
-      await Promise.all([...roles.map((role) => role.close()), hosting.close(), chores.stop()]);
+      await Promise.all([...roles.map((role) => role.close()), hosting.close(), webhooks.close(), chores.stop()]);
       await nodes.close();
       await heartbeat.close();
       await Promise.all([liveness.close(), locks.close()]);

@@ -19,6 +19,7 @@ export const scopes = [
   "hosting:update",
   "hosting:delete",
   "servicepacks:read",
+  "webhooks:manage",
 ] as const;
 export type Scope = (typeof scopes)[number];
 

@@ -76,6 +76,9 @@ export function testFaults(language: Language): void {
     }
   });
 
+  rule("429 and 503 are waited for as they say, and the very same request is sent again", (t) =>
+    waitAsTold(t, language),
+  );
   rule("a write whose signature becomes too old is signed again, and is still the same write", (t) =>
     signAgain(t, language),
   );
@@ -131,6 +134,23 @@ async function readOnce({ client, relay }: Stage, these: NetworkFault[]): Promis
   const found = await client.data<Fields[]>("listHostingAccounts");
   assert.ok(found.length > 0);
   assert.deepEqual(relay.faults, []);
+}
+
+async function waitAsTold(t: TestContext, language: Language): Promise<void> {
+  const stage = await startStage(t, language, { worker: false });
+  const { client, relay, reseller } = stage;
+  relay.faults.push(relayAnswer(429, { "retry-after": "7" }), relayAnswer(503, { "retry-after": "42" }));
+  const write = {
+    identifier: "busy.example",
+    servicePackId: await stage.gateway.addPack(),
+    password: "correct-horse-battery",
+  };
+  const { slept } = await client.say("createHostingAccount", write);
+  assert.deepEqual(slept, [7, 42]);
+  const sent = relay.carried.map(({ fault: _fault, ...request }) => JSON.stringify(request));
+  assert.deepEqual([sent.length, new Set(sent).size], [3, 1]);
+  const { body } = await stage.gateway.send(reseller, "GET", "/hostingaccounts");
+  assert.equal((body as unknown as Fields[]).length, 1);
 }
 
 /** The client's clock advances by what it is asked to wait, and the gateway's with it. */
@@ -214,7 +234,7 @@ async function checkCertificates(t: TestContext, language: Language): Promise<vo
     const { error, slept } = await refusing.say("listDomains");
     assert.match(
       error?.message ?? "no error",
-      /: its certificate is not trusted \(.+\); for a private authority, give/,
+      /: its certificate is not trusted \(.+\); for a private authority, (give|start Node with)/,
     );
     assert.deepEqual(slept, []);
   }

@@ -1,4 +1,4 @@
-/** The client libraries in other languages, each driven by a process that makes the calls of a test. */
+/** The client libraries, each driven by a process that makes the calls of a test. */
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -29,6 +29,14 @@ export const php: Language = {
   name: "PHP",
   command: ["php", bridge("client-bridge.php")],
   skip: isMissing("php", "-r", "curl_version();") && "php-curl is not installed",
+  spell: (name) => name,
+};
+
+/** Its own tour is in typescript-tour.test.ts: there the compiler looks at the calls, too. */
+export const typescript: Language = {
+  name: "TypeScript",
+  command: [process.execPath, bridge("client-bridge.ts")],
+  skip: false,
   spell: (name) => name,
 };
 

@@ -185,6 +185,8 @@ export async function startTestGateway(scope: Scope, options: GatewayOptions = {
     authCodeHours: 336,
     contactMonths: 15,
     messageDays: 730,
+    // Receivers of tests listen on loopback.
+    webhooks: { ranges: ["127.0.0.0/8"], allowsPlainHttp: true, ca: undefined },
     siteDomain: "localhost",
     bareIdentifiers: true,
     // An unused port: a test that needs DNS starts its own name server.

@@ -42,10 +42,11 @@ export const untilStopped: Readonly<Record<string, Lasting>> = {
   "deedhouse events follow --types 'hosting.*' --json": { works: 'grep -q hosting.ready "$OUT"', exits: 143 },
 };
 
-/** Pages whose one block of commands has a test of its own. */
-export const ownTests: Readonly<Record<string, string>> = {
-  "docs/clients-php.md": "test/clients/php-page.slow.test.ts",
-  "docs/clients-python.md": "test/clients/python-page.slow.test.ts",
+/** Pages with a test of their own, and the number of blocks whose commands that test runs. */
+export const ownTests: Readonly<Record<string, { path: string; blocks: number }>> = {
+  "docs/clients-php.md": { path: "test/clients/php-page.slow.test.ts", blocks: 1 },
+  "docs/clients-python.md": { path: "test/clients/python-page.slow.test.ts", blocks: 1 },
+  "docs/clients-typescript.md": { path: "test/clients/typescript-package.slow.test.ts", blocks: 2 },
 };
 
 interface Answer {
@@ -70,7 +71,7 @@ const noSuchOrder: Answer = {
 export const refused: Readonly<Record<string, Answer>> = {
   "deedhouse hosting move hello.example --to web-8 --wait": {
     exits: 3,
-    says: /cannot be moved to web-8/,
+    says: /cannot be moved to web-8: there is no such node/,
     success: "test/hosting/nodes.slow.test.ts",
   },
   "deedhouse orders settle REG-7K3M9QX2-4TD --as registered --note 'entered by the registry, ticket 4711'": noSuchOrder,

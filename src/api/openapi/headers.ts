@@ -110,6 +110,8 @@ export const pathParameters: Readonly<Record<string, ReturnType<typeof pathParam
     pathParameter("order_code", "As the `location` of the order's answer has it.", "REG-G43VRN9P-AV8"),
     pathParameter("identifier", "Of a hosting account.", "hello.example"),
     pathParameter("host_name", "Of a hosting account's site.", "www.hello.example"),
+    pathParameter("webhook_id", "As its answer has it.", "wh_5c1f0a9be2d34b7e8a61"),
+    pathParameter("event_id", "As a delivery has it.", "evt_1_8142_77"),
     pathParameter("account_id", "The number of a hosting account.", "999001"),
     pathParameter("job_id", "As the `location` of the order's answer has it.", "01000000-0000-8000-80a1-b2c3d4e5f607"),
   ].map((parameter) => [parameter.name, parameter]),

@@ -1,0 +1,800 @@
+/** Printed from openapi.json. After a change of the API: UPDATE_GOLDEN=1 npm test -- test/clients/openapi-types.test.ts */
+
+export interface components {
+  schemas: {
+    Error: {
+      /**
+       * @description Stable; a later release can have more of them.
+       * @enum {string}
+       */
+      error_code:
+        | "invalid_paging_request"
+        | "invalid_request"
+        | "domain_not_valid"
+        | "domain_not_found"
+        | "domain_availability_blocked"
+        | "domain_availability_lookuperror"
+        | "domain_availability_taken"
+        | "bad_request"
+        | "service_unavailable"
+        | "hostingaccount_invalid_identifier"
+        | "hosting_already_exist"
+        | "host_name_not_available"
+        | "host_name_not_found"
+        | "missing_reseller"
+        | "missing_reseller_profile"
+        | "invalid_service_pack"
+        | "auth_authorization_header_invalid_format"
+        | "authorization_hmac_invalid"
+        | "authorization_timestamp_invalid"
+        | "authorization_nonce_reused"
+        | "authorization_ip_not_allowed"
+        | "authorization_scope_missing"
+        | "resource_not_found"
+        | "order_not_found"
+        | "method_not_allowed"
+        | "request_timeout"
+        | "domain_expiration_changed"
+        | "events_expired"
+        | "domain_not_restorable"
+        | "auth_code_not_found"
+        | "auth_code_not_issued"
+        | "domain_locked"
+        | "domain_transfer_prohibited"
+        | "domain_renewal_underway"
+        | "hostingaccount_not_changeable"
+        | "idempotency_in_progress"
+        | "request_too_large"
+        | "idempotency_key_reused"
+        | "order_limit_reached"
+        | "rate_limit_exceeded"
+        | "request_header_too_large"
+        | "internal_error";
+      /** @description For people; it may change. */
+      error_text: string;
+      /** @description Of a 400 about fields. */
+      validation_errors?: {
+        /** @enum {string} */
+        error_code: "missing" | "invalid";
+        error_text: string;
+        field: string;
+      }[];
+    };
+    Domain: {
+      /**
+       * @description The A-label form, in lower case.
+       * @example hello.example
+       */
+      domain_name: string;
+      /**
+       * Format: date-time
+       * @example 2027-11-21T01:39:27.687Z
+       */
+      expiration_date: string;
+      /**
+       * @description Whether it renews at the end of its term.
+       * @example true
+       */
+      will_renew: boolean;
+      /**
+       * Format: date-time
+       * @example 2027-11-21T01:39:27.687Z
+       */
+      registration_date: string;
+      /**
+       * @description One of RFC 5731 §2.3.
+       * @example ok
+       */
+      status: string;
+      name_servers: components["schemas"]["NameServer"][];
+      /**
+       * @description The records that the registry shows, as DS records or as keys; null without any.
+       * @example null
+       */
+      dnssec:
+        | {
+            ds: {
+              key_tag: number;
+              algorithm: number;
+              digest_type: number;
+              digest: string;
+            }[];
+          }
+        | {
+            keys: {
+              flags: number;
+              protocol: number;
+              algorithm: number;
+              public_key: string;
+            }[];
+          }
+        | null;
+      statuses: string[];
+      /** @example false */
+      transfer_locked: boolean;
+      transfer?: components["schemas"]["Transfer"];
+    };
+    NameServer: {
+      /** @description An A-label name. */
+      name: string;
+      /** @description IPv4 and IPv6, of a host below a name of the same registry. */
+      addresses?: string[];
+    };
+    /** @description Another registrar asks for the name. */
+    Transfer: {
+      /**
+       * @description A trStatus of RFC 5731 §3.1.3.
+       * @example pending
+       */
+      status: string;
+      /**
+       * Format: date-time
+       * @example 2027-11-21T01:39:27.687Z
+       */
+      requested_at: string;
+      /** @example other-registrar */
+      gaining_registrar: string;
+      /**
+       * Format: date-time
+       * @description When the registry decides by itself.
+       * @example 2027-11-21T01:39:27.687Z
+       */
+      answer_by: string;
+    };
+    Availability: {
+      /**
+       * @description The A-label form, in lower case.
+       * @example hello.example
+       */
+      domain_name: string;
+      /** @enum {string} */
+      availability: "available" | "taken" | "blocked" | "unknown";
+      premium?: components["schemas"]["Price"];
+      /** @description For people. */
+      reason?: string;
+    };
+    Price: {
+      /** @example 100.00 */
+      amount: string;
+      /** @example EUR */
+      currency: string;
+    };
+    DomainInFull: {
+      /**
+       * @description The A-label form, in lower case.
+       * @example hello.example
+       */
+      domain_name: string;
+      /**
+       * Format: date-time
+       * @example 2027-11-21T01:39:27.687Z
+       */
+      expiration_date: string;
+      /**
+       * @description Whether it renews at the end of its term.
+       * @example true
+       */
+      will_renew: boolean;
+      /**
+       * Format: date-time
+       * @example 2027-11-21T01:39:27.687Z
+       */
+      registration_date: string;
+      /**
+       * @description One of RFC 5731 §2.3.
+       * @example ok
+       */
+      status: string;
+      name_servers: components["schemas"]["NameServer"][];
+      /**
+       * @description The records that the registry shows, as DS records or as keys; null without any.
+       * @example null
+       */
+      dnssec:
+        | {
+            ds: {
+              key_tag: number;
+              algorithm: number;
+              digest_type: number;
+              digest: string;
+            }[];
+          }
+        | {
+            keys: {
+              flags: number;
+              protocol: number;
+              algorithm: number;
+              public_key: string;
+            }[];
+          }
+        | null;
+      statuses: string[];
+      /** @example false */
+      transfer_locked: boolean;
+      transfer?: components["schemas"]["Transfer"];
+      /** @description The codes of its orders that have not ended, the oldest first. */
+      changes_pending: string[];
+    };
+    Order: {
+      /** @example CHG-GGRR9DSX-7NH */
+      order_code: string;
+      /**
+       * @description `create` is a registration.
+       * @enum {string}
+       */
+      kind:
+        | "create"
+        | "auth-code"
+        | "contacts"
+        | "delete"
+        | "dnssec"
+        | "nameservers"
+        | "renew"
+        | "restore"
+        | "transfer-answer"
+        | "transfer-lock";
+      /**
+       * @description The A-label form, in lower case.
+       * @example hello.example
+       */
+      domain_name: string;
+      /** @enum {string} */
+      status: "NotProvisioned" | "Processing" | "Pending" | "Errors" | "Finished" | "FailedValidation" | "Cancelled";
+      /**
+       * Format: date-time
+       * @example 2027-11-21T01:39:27.687Z
+       */
+      created_at: string;
+      /**
+       * Format: date-time
+       * @example 2027-11-21T01:39:27.687Z
+       */
+      ended_at?: string;
+      /** @enum {string} */
+      error_code?: "order_failed" | "order_refused" | "order_cancelled";
+      /** @description With the registry's words. */
+      error_text?: string;
+      /** @description What you can do. */
+      next?: string;
+    };
+    Departure: {
+      /**
+       * @description The A-label form, in lower case.
+       * @example hello.example
+       */
+      domain_name: string;
+      /**
+       * Format: date-time
+       * @example 2027-11-21T01:39:27.687Z
+       */
+      left_at: string;
+      /** @enum {string} */
+      reason: "transferred" | "deleted" | "expired";
+      /**
+       * @description The registrar that has the name, if the registry says it.
+       * @example other-registrar
+       */
+      gaining_registrar?: string;
+      /**
+       * Format: date-time
+       * @description Until then the registry can restore it.
+       * @example 2027-11-21T01:39:27.687Z
+       */
+      restorable_until?: string;
+    };
+    Contact: {
+      first_name: string;
+      last_name: string;
+      company_name?: string;
+      email: string;
+      /** @description With its country's code (E.164). */
+      phone: string;
+      fax?: string;
+      address: string;
+      postal_code: string;
+      city: string;
+      state?: string;
+      /** @description ISO 3166-1. */
+      country_code: string;
+      language_code?: string;
+      enterprise_number?: string;
+      /** @description What only some registries ask for, by name. */
+      extra_fields?: {
+        name: string;
+        value: string;
+      }[];
+    };
+    OtherContacts: {
+      admin?: components["schemas"]["Contact"];
+      tech?: components["schemas"]["Contact"];
+      billing?: components["schemas"]["Contact"];
+    };
+    DryRun: {
+      /**
+       * @description The A-label form, in lower case.
+       * @example hello.example
+       */
+      domain_name: string;
+      /** @example 1 */
+      years: number;
+      /** @example true */
+      will_renew: boolean;
+      name_servers: components["schemas"]["NameServer"][];
+      /** @description Those that an order afterwards has to set. */
+      name_servers_later?: components["schemas"]["NameServer"][];
+      registrant?: components["schemas"]["Contact"];
+      contacts?: components["schemas"]["OtherContacts"];
+      price?: components["schemas"]["Price"];
+    };
+    DryRunOfOrdered: {
+      /**
+       * @description The A-label form, in lower case.
+       * @example hello.example
+       */
+      domain_name: string;
+      /** @example REG-G43VRN9P-AV8 */
+      order_code: string;
+    };
+    RegisterDomainBody: {
+      /** @description In any spelling. */
+      domain_name: string;
+      registrant?: components["schemas"]["Contact"];
+      contacts?: components["schemas"]["OtherContacts"];
+      /** @description By default the suffix's period. */
+      years?: number;
+      /** @description At most 13 hosts; a text is a host without addresses. */
+      name_servers?: (string | components["schemas"]["NameServer"])[];
+      /** @default true */
+      will_renew?: boolean;
+      /**
+       * @description Every check is made; nothing is ordered.
+       * @default false
+       */
+      dry_run?: boolean;
+      /** @description With which the registry allocates the name (RFC 8495). */
+      allocation_token?: string;
+    };
+    RegistrationStatus: {
+      /** @example REG-G43VRN9P-AV8 */
+      order_code: string;
+      /** @enum {string} */
+      status: "NotProvisioned" | "Processing" | "Pending" | "Errors" | "Finished" | "FailedValidation" | "Cancelled";
+    };
+    AuthCode: {
+      /**
+       * @description The A-label form, in lower case.
+       * @example hello.example
+       */
+      domain_name: string;
+      /** @example f3Zk0v-aM2Qx9LpT */
+      auth_code: string;
+      /**
+       * Format: date-time
+       * @example 2027-11-21T01:39:27.687Z
+       */
+      expires_at: string;
+    };
+    Contacts: {
+      /** @description Null: none that was made here for you. */
+      registrant: components["schemas"]["Contact"] | null;
+      /** @description Null: none that was made here for you. */
+      admin: components["schemas"]["Contact"] | null;
+      /** @description Null: none that was made here for you. */
+      tech: components["schemas"]["Contact"] | null;
+      /** @description Null: none that was made here for you. */
+      billing: components["schemas"]["Contact"] | null;
+    };
+    SetContactsBody: {
+      registrant?: components["schemas"]["Contact"];
+      admin?: components["schemas"]["Contact"];
+      tech?: components["schemas"]["Contact"];
+      billing?: components["schemas"]["Contact"];
+    };
+    /** @description Either `ds` or `keys`. */
+    SetDnssecBody: {
+      ds?: {
+        key_tag: number;
+        algorithm: number;
+        digest_type: number;
+        digest: string;
+      }[];
+      keys?: {
+        /** @enum {integer} */
+        flags: 256 | 257;
+        /** @constant */
+        protocol?: 3;
+        algorithm: number;
+        public_key: string;
+      }[];
+    };
+    SetNameServersBody: {
+      /** @description At most 13 hosts; a text is a host without addresses. */
+      name_servers: (string | components["schemas"]["NameServer"])[];
+    };
+    SetWillRenewBody: {
+      /** @example false */
+      will_renew: boolean;
+    };
+    RenewDomainBody: {
+      /** @example 1 */
+      years: number;
+      /**
+       * @description The domain's current one, or its UTC date: a request that is sent again never buys a second term.
+       * @example 2027-11-21
+       */
+      expiration_date: string;
+    };
+    SetTransferLockBody: {
+      /** @example true */
+      transfer_locked: boolean;
+    };
+    DomainEvent: {
+      /**
+       * Format: date-time
+       * @example 2027-11-21T01:39:27.687Z
+       */
+      at: string;
+      /**
+       * @description A program ignores events that it does not know.
+       * @example renewed
+       * @example ordered
+       */
+      event: string;
+      /** @example 2028-11-21T01:39:27.687Z */
+      text?: string;
+      order?: components["schemas"]["Order"];
+    };
+    AnswerTransferBody: {
+      /** @enum {string} */
+      answer: "approve" | "reject";
+      /**
+       * @description Of a reject only.
+       * @enum {string}
+       */
+      reason?:
+        | "fraud"
+        | "identity-disputed"
+        | "unpaid"
+        | "registrant-objects"
+        | "registered-recently"
+        | "transferred-recently"
+        | "registrant-changed-recently"
+        | "name-dispute"
+        | "transfer-dispute"
+        | "court-order";
+    };
+    Renewal: {
+      /**
+       * @description The A-label form, in lower case.
+       * @example hello.example
+       */
+      domain_name: string;
+      /**
+       * Format: date-time
+       * @description The end of the renewal's term.
+       * @example 2027-11-21T01:39:27.687Z
+       */
+      expiration_date: string;
+      /** @example true */
+      will_renew: boolean;
+      /** @enum {string} */
+      status: "Scheduled" | "Processing" | "Attention" | "Lapsing" | "Renewed" | "Ended";
+      /**
+       * Format: date-time
+       * @example 2027-11-21T01:39:27.687Z
+       */
+      due_at: string;
+      /**
+       * Format: date-time
+       * @example 2027-11-21T01:39:27.687Z
+       */
+      renewed_until?: string;
+    };
+    HostingAccount: {
+      /** @example hello.example */
+      identifier: string;
+      /** @example 14490 */
+      servicepack_id: string;
+      /** @example 1 */
+      servicepack_version: number;
+      /** @enum {string} */
+      status: "Ready" | "Provisioning" | "Suspended" | "Failed";
+      /**
+       * Format: date-time
+       * @example 2027-11-21T01:39:27.687Z
+       */
+      created_at: string;
+      ftp: {
+        host?: string;
+        port?: number;
+        /** @example hello.example */
+        username: string;
+        /**
+         * @description Nobody can log in.
+         * @constant
+         */
+        enabled?: false;
+      };
+      web: {
+        /** @example http://hello.example.localhost:7480/ */
+        url: string;
+      };
+      /** @example 100000000 */
+      disk_quota_bytes: number;
+      /** @example 71680 */
+      disk_used_bytes: number;
+      /** @example 10000 */
+      files_max: number;
+      /** @example 12 */
+      files_used: number;
+      /**
+       * @description 0 means unlimited.
+       * @example 50000000000
+       */
+      traffic_bytes_month: number;
+      /** @description This month; missing until it is counted. */
+      traffic_used_bytes?: number;
+      /** @example 10 */
+      host_names_max: number;
+      /** @example false */
+      changes_pending: boolean;
+      /**
+       * Format: date-time
+       * @example 2027-11-21T01:39:27.687Z
+       */
+      removal_requested_at?: string;
+      /** @description Why it failed. */
+      error_text?: string;
+    };
+    CreateHostingAccountBody: {
+      /** @example 14490 */
+      servicepack_id: string;
+      /**
+       * @description A host name; usually the FTP user name.
+       * @example hello.example
+       */
+      identifier: string;
+      /**
+       * Format: password
+       * @description 8 to 64 characters, at most 72 bytes; not a common password, and without the identifier.
+       * @example xkn3qjfYGmrM6jqfwuA4sQY4
+       */
+      password: string;
+    };
+    SetHostingPasswordBody: {
+      /**
+       * Format: password
+       * @description 8 to 64 characters, at most 72 bytes; not a common password, and without the identifier.
+       * @example xkn3qjfYGmrM6jqfwuA4sQY4
+       */
+      password: string;
+    };
+    HostingHistory: {
+      /** @example hello.example */
+      identifier: string;
+      /** @enum {string} */
+      status: "Ready" | "Provisioning" | "Suspended" | "Failed";
+      /** @example false */
+      changes_pending: boolean;
+      /**
+       * @description For people.
+       * @example nothing: it works
+       */
+      next: string;
+      history: {
+        /**
+         * Format: date-time
+         * @example 2027-11-21T01:39:27.687Z
+         */
+        at: string;
+        /**
+         * @description A program ignores events that it does not know.
+         * @example requested
+         */
+        event: string;
+        /** @enum {string} */
+        status: "Ready" | "Provisioning" | "Suspended" | "Failed";
+        /**
+         * @description For people.
+         * @example the account was ordered
+         */
+        text: string;
+        /** @description How often it happened. */
+        count?: number;
+        /**
+         * Format: date-time
+         * @example 2027-11-21T01:39:27.687Z
+         */
+        last_at?: string;
+      }[];
+    };
+    HostName: {
+      /** @example www.hello.example */
+      host_name: string;
+      /** @enum {string} */
+      status: "Waiting" | "Proven";
+      /** @description The DNS record that proves the name. */
+      record: {
+        /** @example _deedhouse.www.hello.example */
+        name: string;
+        /** @constant */
+        type: "TXT";
+        /** @example deedhouse-site=0f3c5a7e91b24d6880aabbccddeeff00 */
+        value: string;
+      };
+      /** @enum {string} */
+      proven_by?: "dns" | "portfolio" | "identifier";
+      /** @description Why it is not proven. For people. */
+      reason?: string;
+      /**
+       * Format: date-time
+       * @example 2027-11-21T01:39:27.687Z
+       */
+      created_at: string;
+      /**
+       * Format: date-time
+       * @example 2027-11-21T01:39:27.687Z
+       */
+      checked_at?: string;
+      /**
+       * Format: date-time
+       * @example 2027-11-21T01:39:27.687Z
+       */
+      next_check_at?: string;
+    };
+    Event: {
+      /** @example evt_1_8142_77 */
+      id: string;
+      /**
+       * @description A program ignores types that it does not know.
+       * @example domain.registered
+       */
+      type: string;
+      /**
+       * Format: date-time
+       * @example 2027-11-21T01:39:27.687Z
+       */
+      created_at: string;
+      /** @description By type; see docs/events.md. A program ignores fields that it does not know. */
+      data: unknown;
+    };
+    ServicePack: {
+      /**
+       * @description Digits.
+       * @example 14490
+       */
+      id: string;
+      /** @example Small */
+      name: string;
+      /** @constant */
+      kind: "hosting";
+      /** @example 2 */
+      version: number;
+      /** @example 100000000 */
+      disk_quota_bytes: number;
+      /** @example 10000 */
+      files_max: number;
+      /** @example 4 */
+      ftp_sessions_max: number;
+      /**
+       * @description 0 means unlimited.
+       * @example 50000000000
+       */
+      traffic_bytes_month: number;
+      /** @example 10 */
+      host_names_max: number;
+      features: string[];
+    };
+    SignatureExplanation: {
+      /** @example null */
+      form: string | null;
+      /** @example null */
+      api_key: string | null;
+      /** @example null */
+      nonce: string | null;
+      clock: {
+        /**
+         * Format: date-time
+         * @example 2027-11-21T01:39:27.687Z
+         */
+        server_time: string;
+        /**
+         * @description The same in unix seconds.
+         * @example 1826761167
+         */
+        server_timestamp: number;
+        /**
+         * @description How far a timestamp may be from it.
+         * @example 300
+         */
+        window_seconds: number;
+        /**
+         * @description The request's.
+         * @example 1700000001
+         */
+        timestamp?: number;
+        /**
+         * @description How far the timestamp is ahead.
+         * @example -126761166
+         */
+        skew_seconds?: number;
+        inside_window?: boolean;
+        accepted?: boolean;
+      };
+      body: {
+        /**
+         * @description The length of the body.
+         * @example 0
+         */
+        bytes: number;
+        /**
+         * @description Base64, as the Authorization header's signature has it; empty without a body.
+         * @example
+         */
+        md5: string;
+        /**
+         * @description Base64, for Content-Digest.
+         * @example
+         */
+        sha256: string;
+        /**
+         * @description Base64, for Content-Digest.
+         * @example
+         */
+        sha512: string;
+      };
+      /** @example null */
+      authorization: {
+        /** @description The first is what a new client signs; the others are what older clients sign. */
+        strings_to_sign: {
+          text: string;
+          bytes: number;
+        }[];
+      } | null;
+      /** @example null */
+      message_signature: {
+        /** @example null */
+        signature_base: {
+          text: string;
+          bytes: number;
+          base64: string;
+        } | null;
+        content_digests: {
+          algorithm: string;
+          sent: string;
+          of_body: string;
+          equal: boolean;
+        }[];
+      } | null;
+      /** @example [] */
+      problems: {
+        header: string;
+        problem: string;
+      }[];
+      /** @description Only if this call is signed: whether a key of your account signed the described request. */
+      match?: {
+        /** @description `active`, `revoked`, `expired`, or `unknown` if it is not a key of yours. */
+        key: string;
+        signed: boolean | null;
+        /** @description Which of `strings_to_sign` was signed. */
+        string_to_sign?: number;
+        text: string;
+      } | null;
+    };
+    CheckSignatureBody: {
+      /** @description As it was sent, in upper case. */
+      method: string;
+      /** @description Path and query, exactly as they were sent. */
+      target: string;
+      headers:
+        | {
+            [key: string]: string;
+          }
+        | string[][];
+      /** @description As text. */
+      body?: string;
+      /** @description As base64, for bytes that are no text. */
+      body_base64?: string;
+    };
+  };
+}

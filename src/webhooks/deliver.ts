@@ -1,0 +1,227 @@
+/**
+ * One step of a webhook: new events become deliveries, and those that are due are sent. The webhook's place in the log advances in the
+ * statement that writes its deliveries, so none is lost and none is made twice. A process that is killed after a request and before
+ * its note sends the request again, with the same id.
+ */
+import { raiseAlarm } from "#alarms.ts";
+import type { Context } from "#context.ts";
+import { statement } from "#db/statement.ts";
+import { selectTypes, typesOf } from "#events/catalogue.ts";
+import { eventId, isVisible } from "#events/log.ts";
+import { unixSeconds } from "#lib/clock.ts";
+import type { Secret } from "#lib/secret.ts";
+import { webhookSecretRow } from "#webhooks/rows.ts";
+import { type Attempt, sendWebhook } from "#webhooks/send.ts";
+import { webhookHeaders } from "#webhooks/signature.ts";
+
+const secondMs = 1_000;
+const minuteMs = 60 * secondMs;
+const hourMs = 60 * minuteMs;
+/** How long a delivery is tried again, and how long every delivery may fail before the webhook is disabled. */
+export const givenUpAfterMs = 72 * hourMs;
+/** After the first attempt, the second, and so on; the last one repeats. */
+const retryMs = [5 * secondMs, 5 * minuteMs, 30 * minuteMs, 2 * hourMs, 5 * hourMs, 10 * hourMs, 12 * hourMs];
+/** After so many failures in a row, of whatever deliveries; the last one repeats. */
+const pauseMs = [5 * secondMs, 30 * secondMs, 2 * minuteMs, 10 * minuteMs, 30 * minuteMs];
+const retryAfterJitter = 0.2;
+const heldBackMs = 250;
+
+const eventsAtOnceMax = 500;
+const deliveriesAtOnceMax = 20;
+const requestsAtOnceMax = 4;
+
+/** How long a webhook waits at most. */
+export const longestWebhookWait = "interval '13 hours'";
+
+const findWebhook = statement(
+  "webhook-for-step",
+  `SELECT webhook_code, url, types, scopes, secret_sealed, previous_until, failing_since, failure_count, version,
+     CASE WHEN previous_until > $now THEN previous_secret_sealed END AS previous_secret_sealed
+   FROM webhooks WHERE id = $id AND is_enabled AND next_step_at <= $now`,
+  {
+    webhook_code: "text",
+    url: "text",
+    types: "text[]?",
+    scopes: "text[]",
+    secret_sealed: "bytea",
+    previous_until: "timestamptz?",
+    failing_since: "timestamptz?",
+    failure_count: "int4",
+    version: "int8",
+    previous_secret_sealed: "bytea?",
+  },
+);
+type Webhook = NonNullable<(typeof findWebhook)["row"]>;
+
+const makeDeliveries = statement(
+  "webhook-deliveries-make",
+  `WITH own AS MATERIALIZED (
+     SELECT id, reseller_id, era, transaction, number FROM webhooks WHERE id = $id FOR UPDATE),
+   page AS MATERIALIZED (
+     SELECT event.* FROM own CROSS JOIN event_log AS log CROSS JOIN LATERAL (
+       SELECT ${eventId("event")} AS id, event.era, event.transaction, event.number, event.at, event.type, event.data FROM events AS event
+       WHERE event.reseller_id = own.reseller_id AND (event.era, event.transaction, event.number) > (own.era, own.transaction, own.number)
+         AND ${isVisible("event")}
+       ORDER BY event.era, event.transaction, event.number LIMIT ${eventsAtOnceMax}) AS event),
+   made AS (
+     INSERT INTO webhook_deliveries (webhook_id, event_id, type, body, created_at, next_at, ends_at)
+     SELECT $id, id, type, jsonb_build_object('id', id, 'type', type, 'created_at', iso_time(at), 'data', data), $now, $now, $ends_at
+     FROM page WHERE type = ANY ($types::text[]) ORDER BY era, transaction, number
+     ON CONFLICT DO NOTHING),
+   last AS (SELECT era, transaction, number FROM page ORDER BY era DESC, transaction DESC, number DESC LIMIT 1)
+   UPDATE webhooks SET era = last.era, transaction = last.transaction, number = last.number
+   FROM last WHERE webhooks.id = $id
+   RETURNING version, (SELECT count(*) FROM page) = ${eventsAtOnceMax} AS has_more` as string,
+  { version: "int8", has_more: "bool" },
+);
+
+const isHeldBack = statement(
+  "webhook-events-held-back",
+  `SELECT EXISTS (SELECT FROM webhooks JOIN events AS held ON held.reseller_id = webhooks.reseller_id CROSS JOIN event_log AS log
+     WHERE webhooks.id = $id AND held.era = log.era AND held.transaction >= pg_snapshot_xmin(pg_current_snapshot())) AS is_held_back`,
+  { is_held_back: "bool" },
+);
+
+// The rarest attempted first: a delivery that always fails does not keep others from showing that the receiver is well again.
+const dueDeliveries = statement(
+  "webhook-deliveries-due",
+  `SELECT id, event_id, body, attempts, ends_at FROM webhook_deliveries
+   WHERE webhook_id = $id AND status = 'Pending' AND next_at <= $now
+   ORDER BY type <> 'webhook.test', attempts, id LIMIT $limit`,
+  { id: "int8", event_id: "text", body: "jsonb", attempts: "int4", ends_at: "timestamptz" },
+);
+type Delivery = NonNullable<(typeof dueDeliveries)["row"]>;
+
+const noteAttempt = statement(
+  "webhook-delivery-attempt",
+  `UPDATE webhook_deliveries SET attempts = attempts + 1, status = $status, next_at = $next_at, attempted_at = $now,
+     duration_ms = $duration_ms, answer_status = $answer_status, answer_text = $answer_text, error_text = $error_text
+   WHERE id = $id`,
+  {},
+);
+
+// A webhook that was changed meanwhile, or has new events, stays due.
+const endStep = statement(
+  "webhook-step-end",
+  `UPDATE webhooks SET failing_since = $failing_since, failure_count = $failure_count,
+     is_enabled = is_enabled AND $disabled_reason::text IS NULL, disabled_reason = $disabled_reason,
+     next_step_at = CASE WHEN $disabled_reason::text IS NOT NULL OR NOT is_enabled THEN NULL
+       WHEN version <> $version THEN next_step_at
+       WHEN $is_at_once THEN $now
+       ELSE greatest($not_before, (SELECT min(next_at) FROM webhook_deliveries WHERE webhook_id = $id AND status = 'Pending')) END
+   WHERE id = $id RETURNING is_enabled`,
+  { is_enabled: "bool" },
+);
+
+/** The engine's step. */
+export async function advanceWebhook(context: Context, id: number): Promise<void> {
+  const { database, clock } = context;
+  const [webhook] = await database.query(findWebhook, { id, now: clock.now() });
+  if (!webhook) return;
+  const made = await fanOut(context, id, webhook);
+  const limit = webhook.failing_since ? 1 : deliveriesAtOnceMax;
+  const due = await database.query(dueDeliveries, { id, now: clock.now(), limit });
+  const health = await sendAll(context, webhook, due);
+  const [held] = await database.query(isHeldBack, { id });
+  await end(context, id, { ...webhook, version: made.version }, health, {
+    isAtOnce: made.hasMore || (health.isWell && due.length === limit),
+    isHeldBack: held?.is_held_back ?? false,
+  });
+}
+
+async function fanOut({ database, clock }: Context, id: number, { types, scopes, version }: Webhook) {
+  const wanted = types ? new Set(types.flatMap((word) => selectTypes(word) ?? [])) : undefined;
+  const chosen = typesOf(scopes).filter((type) => wanted?.has(type) ?? true);
+  const now = clock.now();
+  const ends_at = new Date(now.getTime() + givenUpAfterMs);
+  const [made] = await database.query(makeDeliveries, { id, types: chosen, now, ends_at });
+  return { version: made?.version ?? version, hasMore: made?.has_more ?? false };
+}
+
+interface Health {
+  /** Whether the last attempt was delivered, or there was none and there is no failure. */
+  isWell: boolean;
+  failures: number;
+}
+
+/** Ends early when one fails: the next step tries one alone. */
+async function sendAll(context: Context, webhook: Webhook, due: readonly Delivery[]): Promise<Health> {
+  const waiting = due.slice();
+  let { failure_count: failures } = webhook;
+  let hasFailed = false;
+  const sendSome = async () => {
+    for (let next = waiting.shift(); next && !hasFailed; next = waiting.shift()) {
+      if (await deliver(context, webhook, next)) failures = 0;
+      else {
+        hasFailed = true;
+        failures++;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: requestsAtOnceMax }, sendSome));
+  return { isWell: !hasFailed && failures === 0, failures };
+}
+
+async function deliver(context: Context, webhook: Webhook, delivery: Delivery): Promise<boolean> {
+  const { clock, database } = context;
+  const body = JSON.stringify(delivery.body);
+  const content = { id: delivery.event_id, timestamp: unixSeconds(clock), body };
+  const headers = webhookHeaders(content, secretsOf(context, webhook));
+  const attempt = await sendWebhook(context, { url: webhook.url, headers, body });
+  await database.query(noteAttempt, { id: delivery.id, ...noteOf(context, delivery, attempt) });
+  return attempt.isDelivered;
+}
+
+function secretsOf({ sealer }: Context, { webhook_code, secret_sealed, previous_secret_sealed }: Webhook): Secret[] {
+  const row = webhookSecretRow(webhook_code);
+  return [secret_sealed, previous_secret_sealed].flatMap((sealed) => (sealed ? [sealer.open(row, sealed)] : []));
+}
+
+function noteOf({ clock, random }: Context, { attempts, ends_at }: Delivery, attempt: Attempt) {
+  const now = clock.now();
+  const delayMs = retryMs[Math.min(attempts, retryMs.length - 1)]!;
+  const later = delayMs + random.below(Math.floor(delayMs * retryAfterJitter));
+  const isOver = now >= ends_at;
+  return {
+    now,
+    status: attempt.isDelivered ? "Delivered" : isOver ? "Failed" : "Pending",
+    next_at: new Date(now.getTime() + later),
+    duration_ms: attempt.durationMs,
+    answer_status: attempt.answerStatus ?? null,
+    answer_text: attempt.answerText ?? null,
+    error_text: attempt.errorText ?? null,
+  };
+}
+
+async function end(
+  context: Context,
+  id: number,
+  webhook: Webhook,
+  { isWell, failures }: Health,
+  { isAtOnce, isHeldBack: hasHeldBack }: { isAtOnce: boolean; isHeldBack: boolean },
+): Promise<void> {
+  const now = context.clock.now();
+  const failingSince = isWell ? null : (webhook.failing_since ?? now);
+  const isGivenUp = failingSince !== null && now.getTime() - failingSince.getTime() >= givenUpAfterMs;
+  const pause = failures === 0 ? 0 : pauseMs[Math.min(failures, pauseMs.length) - 1]!;
+  const reason = isGivenUp ? "Every delivery has failed for 3 days." : null;
+  await context.database.transaction(async (tx) => {
+    const [ended] = await tx.query(endStep, {
+      id,
+      now,
+      version: webhook.version,
+      failing_since: failingSince,
+      failure_count: failures,
+      disabled_reason: reason,
+      is_at_once: isAtOnce,
+      not_before: hasHeldBack
+        ? new Date(now.getTime() + heldBackMs)
+        : pause > 0
+          ? new Date(now.getTime() + pause)
+          : null,
+    });
+    if (!ended || reason === null) return;
+    const note = `every delivery to ${new URL(webhook.url).host} has failed since ${failingSince?.toISOString()}, so it is disabled: tell its reseller`;
+    await raiseAlarm(context, { kind: "webhook", subject: webhook.webhook_code, note }, tx);
+  });
+}

@@ -1,0 +1,92 @@
+/** Runs the steps of webhooks. */
+import type { Context } from "#context.ts";
+import { statement } from "#db/statement.ts";
+import type { RowLocks } from "#locks/row-locks.ts";
+import { type RunningMachine, type StepInProgress, startMachine } from "#progress/engine.ts";
+import { progressRows } from "#progress/rows.ts";
+import { advanceWebhook, longestWebhookWait } from "#webhooks/deliver.ts";
+
+/** Concurrent steps of each kind in a worker. */
+const wellMax = 32;
+const failingMax = 32;
+/** The first halves of the locks' keys; "whk" in ASCII. A webhook's lock is the same whether it fails or not. */
+const lockClass = 0x77686b;
+
+const table = { table: "webhooks", id: { column: "id", type: "int8" }, longestWait: longestWebhookWait } as const;
+const wellRows = progressRows("webhooks", { ...table, only: "failing_since IS NULL" });
+// A receiver that hangs takes ten seconds: those that fail never take the places of the others.
+const failingRows = progressRows("webhooks-failing", { ...table, only: "failing_since IS NOT NULL" });
+
+const isNew = `EXISTS (SELECT FROM events WHERE events.reseller_id = webhooks.reseller_id
+  AND (events.era, events.transaction, events.number) > (webhooks.era, webhooks.transaction, webhooks.number))`;
+
+// A failing one finds its new events at its next attempt.
+const wakeOfReseller = statement(
+  "webhooks-wake-reseller",
+  `UPDATE webhooks SET next_step_at = $now
+   WHERE reseller_id = $reseller_id AND is_enabled AND failing_since IS NULL`,
+  {},
+);
+const wakeAll = statement(
+  "webhooks-wake",
+  `UPDATE webhooks SET next_step_at = $now
+   WHERE is_enabled AND failing_since IS NULL AND (next_step_at IS NULL OR next_step_at > $now) AND ${isNew}` as string,
+  {},
+);
+
+/** Makes those due that have events without deliveries: notifications may have been lost. */
+export async function wakeWebhooks({ database, clock }: Pick<Context, "database" | "clock">): Promise<void> {
+  await database.query(wakeAll, { now: clock.now() });
+}
+
+const dropOld = statement(
+  "webhook-deliveries-drop",
+  `DELETE FROM webhook_deliveries WHERE id IN (
+     SELECT id FROM webhook_deliveries WHERE created_at < $before ORDER BY created_at LIMIT 20000)`,
+  {},
+);
+const keptDays = 90;
+
+/** Deletes deliveries as old as the events that are deleted, a part at each call. */
+export async function dropOldDeliveries({ database, clock }: Pick<Context, "database" | "clock">): Promise<void> {
+  await database.query(dropOld, { before: new Date(clock.now().getTime() - keptDays * 24 * 60 * 60_000) });
+}
+
+export interface WebhookMachines {
+  stepsInProgress(): StepInProgress[];
+  /** Waits for them. */
+  close(): Promise<void>;
+}
+
+/** Runs the steps that are due until it is closed. Does not throw. */
+export function startWebhooks(context: Context, locks: RowLocks): WebhookMachines {
+  const { log, listener, database, clock } = context;
+  const exclusion = { locks, lockClass };
+  const step = (id: number) => advanceWebhook(context, id);
+  const machines: RunningMachine[] = [
+    startMachine(context, { name: "webhooks", rows: wellRows(context), rowsMax: wellMax, exclusion, step }),
+    startMachine(context, {
+      name: "webhooks-failing",
+      rows: failingRows(context),
+      rowsMax: failingMax,
+      exclusion,
+      step,
+    }),
+  ];
+  const tried = (wake: Promise<unknown>) => {
+    wake.catch((error: unknown) => log.warn({ err: error }, "webhooks were not woken; they are in a minute"));
+  };
+  const stops = [
+    listener.on("events", (resellerId) =>
+      tried(database.query(wakeOfReseller, { reseller_id: Number(resellerId), now: clock.now() })),
+    ),
+    listener.onReconnect(() => tried(wakeWebhooks(context))),
+  ];
+  return {
+    stepsInProgress: () => machines.flatMap((machine) => machine.stepsInProgress()),
+    async close() {
+      for (const stop of stops) stop();
+      await Promise.all(machines.map((machine) => machine.stop()));
+    },
+  };
+}

@@ -1,0 +1,280 @@
+/** The calls that make and change webhooks. */
+import Type, { type Static } from "typebox";
+import { resolveAlarm } from "#alarms.ts";
+import type { Context } from "#context.ts";
+import { statement } from "#db/statement.ts";
+import { ApiError, invalidField } from "#errors.ts";
+import { eventTypes, selectTypes } from "#events/catalogue.ts";
+import { parseBody } from "#use-case/body.ts";
+import { textLike } from "#use-case/docs.ts";
+import type { UseCase } from "#use-case/use-case.ts";
+import { findAddresses, parseWebhookUrl, RefusedAddress } from "#webhooks/addresses.ts";
+import { givenUpAfterMs } from "#webhooks/deliver.ts";
+import {
+  getOwnWebhook,
+  presentWebhook,
+  shownColumns,
+  shownSql,
+  webhookSecretRow,
+  webhookShape,
+} from "#webhooks/rows.ts";
+import { newWebhookSecret } from "#webhooks/signature.ts";
+
+const webhooksMax = 10;
+const descriptionCharactersMax = 200;
+const typesMax = 50;
+/** How long the secret before signs, too. */
+const previousHours = 24;
+
+const changeable = {
+  url: Type.Optional(Type.String({ examples: ["https://shop.example.com/deedhouse"] })),
+  description: Type.Optional(Type.String({ maxLength: descriptionCharactersMax, examples: ["the shop"] })),
+  types: Type.Optional(
+    Type.Array(textLike("domain.*", "order.failed"), { maxItems: typesMax, description: "An empty list: all." }),
+  ),
+};
+const createShape = Type.Object({
+  ...changeable,
+  url: Type.String({ examples: ["https://shop.example.com/deedhouse"] }),
+});
+const updateShape = Type.Object({ ...changeable, enabled: Type.Optional(Type.Boolean({ examples: [true] })) });
+
+const secretField = {
+  secret: Type.Optional(
+    Type.String({
+      description: "Signs the deliveries. It is shown this once; a repeat of the request has none.",
+      examples: ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="],
+    }),
+  ),
+};
+const secretShape = Type.Object({ ...webhookShape.properties, ...secretField }, { title: "WebhookWithSecret" });
+
+const insert = statement(
+  "webhook-insert",
+  `INSERT INTO webhooks (webhook_code, reseller_id, url, description, types, scopes, secret_sealed, era, transaction, number,
+     created_at)
+   SELECT $code, $reseller_id, $url, $description, $types::text[], $scopes::text[], $secret_sealed, era,
+     pg_snapshot_xmax(pg_current_snapshot()), 0, $now
+   FROM event_log RETURNING ${shownSql}` as string,
+  shownColumns,
+);
+
+// The lock keeps concurrent requests within the limit: the count that follows sees what they have made.
+const lockReseller = statement(
+  "webhook-lock-reseller",
+  "SELECT id FROM resellers WHERE id = $reseller_id FOR NO KEY UPDATE",
+  { id: "int8" },
+);
+const countOwn = statement(
+  "webhook-count",
+  "SELECT count(*) AS webhooks FROM webhooks WHERE reseller_id = $reseller_id",
+  { webhooks: "int8" },
+);
+
+/** POST /webhooks */
+export const createWebhook: UseCase = {
+  errors: ["bad_request"],
+  scope: "webhooks:manage",
+  docs: {
+    operation: "createWebhook",
+    summary: "Makes a webhook: events are sent to its URL as they happen.",
+    description: `An account has at most ${webhooksMax}. It gets what happens from now on, of the types that this key may read.`,
+    body: createShape,
+    answers: { 201: { description: "The webhook, with its secret.", body: secretShape, headers: ["location"] } },
+  },
+  async handle(context, request) {
+    const { url, description = "", types } = parseBody(createShape, request.rawBody);
+    await checkTarget(context, url);
+    const code = `wh_${context.random.uuid().replaceAll("-", "").slice(0, 20)}`;
+    const secret = newWebhookSecret(context.random);
+    const { resellerId, scopes } = request.caller;
+    const values = {
+      code,
+      reseller_id: resellerId,
+      url,
+      description,
+      types: parseTypes(types),
+      scopes: scopes.slice(),
+      secret_sealed: context.sealer.seal(webhookSecretRow(code), secret),
+      now: context.clock.now(),
+    };
+    return context.database.transaction(async (tx) => {
+      await tx.query(lockReseller, { reseller_id: resellerId });
+      const [own] = await tx.query(countOwn, { reseller_id: resellerId });
+      if (own!.webhooks >= webhooksMax) {
+        throw invalidField(
+          "url",
+          `Your account has ${webhooksMax} webhooks, which is the most: delete one, or change one.`,
+        );
+      }
+      const [row] = await tx.query(insert, values);
+      const body = presentWebhook(row!);
+      const answer = { status: 201, headers: { location: `${request.prefix}/webhooks/${code}` }, body };
+      // A stored answer must not have the secret.
+      await request.commit(tx, answer);
+      return { ...answer, body: { ...body, secret: secret.reveal() } satisfies Static<typeof secretShape> };
+    });
+  },
+};
+
+const listOwn = statement(
+  "webhook-list",
+  `SELECT ${shownSql} FROM webhooks WHERE reseller_id = $reseller_id ORDER BY id` as string,
+  shownColumns,
+);
+
+/** GET /webhooks: all, the oldest first; they are few. */
+export const listWebhooks: UseCase = {
+  errors: [],
+  scope: "webhooks:manage",
+  docs: {
+    operation: "listWebhooks",
+    summary: "Lists your webhooks, the oldest first.",
+    answers: { 200: { description: "All of them.", body: Type.Array(webhookShape) } },
+  },
+  async handle({ database }, { caller }) {
+    const rows = await database.query(listOwn, { reseller_id: caller.resellerId });
+    return { status: 200, body: rows.map(presentWebhook) };
+  },
+};
+
+/** GET /webhooks/<webhook_id> */
+export const readWebhook: UseCase = {
+  errors: ["webhook_not_found"],
+  scope: "webhooks:manage",
+  docs: {
+    operation: "readWebhook",
+    summary: "Reads a webhook.",
+    answers: { 200: { description: "The webhook.", body: webhookShape } },
+  },
+  async handle({ database }, request) {
+    return { status: 200, body: presentWebhook(await getOwnWebhook(database, request)) };
+  },
+};
+
+// Enabled again, it begins without failures, and what waits has the whole time again.
+const update = statement(
+  "webhook-update",
+  `WITH again AS (
+     UPDATE webhook_deliveries SET ends_at = $ends_at, next_at = least(next_at, $now)
+     WHERE webhook_id = $id AND status = 'Pending' AND $is_enabled)
+   UPDATE webhooks SET url = $url, description = $description, types = $types::text[], scopes = $scopes::text[], is_enabled = $is_enabled,
+     disabled_reason = NULL, failing_since = NULL, failure_count = 0, next_step_at = CASE WHEN $is_enabled THEN $now END
+   WHERE id = $id RETURNING ${shownSql}` as string,
+  shownColumns,
+);
+
+/** PUT /webhooks/<webhook_id> */
+export const updateWebhook: UseCase = {
+  errors: ["bad_request", "webhook_not_found"],
+  scope: "webhooks:manage",
+  docs: {
+    operation: "updateWebhook",
+    summary: "Changes a webhook; fields that are left out stay.",
+    description:
+      "`enabled: true` enables a webhook again that was disabled, with the events that are still kept. From then on it gets the types that this key may read.",
+    body: updateShape,
+    answers: { 200: { description: "The webhook.", body: webhookShape } },
+  },
+  async handle(context, request) {
+    const { url, description, types, enabled } = parseBody(updateShape, request.rawBody);
+    const old = await getOwnWebhook(context.database, request);
+    if (url !== undefined) await checkTarget(context, url);
+    const now = context.clock.now();
+    const values = {
+      id: old.id,
+      url: url ?? old.url,
+      description: description ?? old.description,
+      types: types ? parseTypes(types) : old.types,
+      scopes: request.caller.scopes.slice(),
+      is_enabled: enabled ?? old.is_enabled,
+      now,
+      ends_at: new Date(now.getTime() + givenUpAfterMs),
+    };
+    return context.database.transaction(async (tx) => {
+      const [row] = await tx.query(update, values);
+      if (!row) throw new ApiError("webhook_not_found");
+      await resolveAlarm(context, { kind: "webhook", subject: row.webhook_code }, tx);
+      const answer = { status: 200, body: presentWebhook(row) };
+      await request.commit(tx, answer);
+      return answer;
+    });
+  },
+};
+
+const remove = statement("webhook-delete", "DELETE FROM webhooks WHERE id = $id RETURNING id", { id: "int8" });
+
+/** DELETE /webhooks/<webhook_id> */
+export const deleteWebhook: UseCase = {
+  errors: ["webhook_not_found"],
+  scope: "webhooks:manage",
+  docs: {
+    operation: "deleteWebhook",
+    summary: "Deletes a webhook, with its deliveries.",
+    answers: { 204: { description: "It is deleted." } },
+  },
+  async handle(context, request) {
+    const webhook = await getOwnWebhook(context.database, request);
+    const answer = { status: 204 };
+    await context.database.transaction(async (tx) => {
+      if ((await tx.query(remove, { id: webhook.id })).length === 0) throw new ApiError("webhook_not_found");
+      await resolveAlarm(context, { kind: "webhook", subject: webhook.webhook_code }, tx);
+      await request.commit(tx, answer);
+    });
+    return answer;
+  },
+};
+
+const rotate = statement(
+  "webhook-rotate",
+  `UPDATE webhooks SET previous_secret_sealed = secret_sealed, previous_until = $previous_until, secret_sealed = $secret_sealed
+   WHERE id = $id RETURNING ${shownSql}` as string,
+  shownColumns,
+);
+
+/** POST /webhooks/<webhook_id>/secret */
+export const rotateWebhookSecret: UseCase = {
+  errors: ["webhook_not_found"],
+  scope: "webhooks:manage",
+  docs: {
+    operation: "rotateWebhookSecret",
+    summary: "Makes a new secret for a webhook.",
+    description: `For ${previousHours} hours deliveries have two signatures, of the new secret and of the one before it. The request has no body.`,
+    answers: { 200: { description: "The webhook, with its new secret.", body: secretShape } },
+  },
+  async handle(context, request) {
+    const webhook = await getOwnWebhook(context.database, request);
+    const secret = newWebhookSecret(context.random);
+    return context.database.transaction(async (tx) => {
+      const [row] = await tx.query(rotate, {
+        id: webhook.id,
+        secret_sealed: context.sealer.seal(webhookSecretRow(webhook.webhook_code), secret),
+        previous_until: new Date(context.clock.now().getTime() + previousHours * 60 * 60_000),
+      });
+      if (!row) throw new ApiError("webhook_not_found");
+      const body = presentWebhook(row);
+      await request.commit(tx, { status: 200, body });
+      return { status: 200, body: { ...body, secret: secret.reveal() } };
+    });
+  },
+};
+
+/** @throws ApiError `bad_request` for a URL that the service does not send to */
+async function checkTarget({ webhooks, dnsServers }: Context, text: string): Promise<void> {
+  try {
+    await findAddresses(webhooks, dnsServers, parseWebhookUrl(webhooks, text));
+  } catch (error) {
+    if (!(error instanceof RefusedAddress)) throw error;
+    throw invalidField("url", error.message);
+  }
+}
+
+/** @returns null for all @throws ApiError `bad_request` */
+function parseTypes(words: readonly string[] | undefined): string[] | null {
+  if (!words || words.length === 0) return null;
+  const unknown = words.find((word) => !selectTypes(word));
+  if (unknown !== undefined) {
+    throw invalidField("types", `Name types or families such as domain.*; the types are ${eventTypes.join(", ")}.`);
+  }
+  return words.slice();
+}

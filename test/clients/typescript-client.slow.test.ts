@@ -1,0 +1,4 @@
+import { testFaults } from "./client-faults.ts";
+import { typescript } from "./foreign-client.ts";
+
+testFaults(typescript);
