@@ -39,6 +39,7 @@ function limitsOf(schema: Schema): string {
 }
 
 function rangeOf(least: number | undefined, most: number | undefined, unit: string): string | undefined {
+  if (least !== undefined && least === most) return `exactly ${least}${unit}`;
   if (least !== undefined && most !== undefined) return `${least} to ${most}${unit}`;
   if (least !== undefined) return `at least ${least}${unit}`;
   return most === undefined ? undefined : `at most ${most}${unit}`;
@@ -74,7 +75,8 @@ export function fieldTable(document: ApiDocument, schema: Schema, of: Of): strin
   const choices = schema.anyOf?.filter((choice) => !isNull(choice)) ?? [schema];
   const parts = choices.map((choice) => {
     const inner = choice.items ?? choice;
-    const title = inner.$ref ? `${choice.items ? "A list of" : "A"} ${typeOf(inner)}:` : choice.items && "A list of:";
+    const shape = inner.$ref && typeOf(inner);
+    const title = choice.items ? `A list of ${shape ?? "objects"}:` : shape && `${shape}:`;
     const rows = rowsOf(follow(document, inner), "");
     if (rows.length === 0) return `${title ?? ""} ${typeOf(choice)}`.trim();
     return [title, table(head, rows)].filter(Boolean).join("\n\n");
