@@ -7,15 +7,15 @@ const shapesPage = "shapes";
 
 const isNull = ({ type }: Schema) => type === "null";
 
-/** "list of texts, at most 13" */
-function typeOf(schema: Schema): string {
+/** "list of text, at most 13 entries" */
+export function describeType(schema: Schema): string {
   const { $ref, anyOf, items, const: only, enum: choices } = schema;
   if ($ref) return `[${nameOf($ref)}](${shapesPage}#${nameOf($ref)})`;
-  if (anyOf) return anyOf.map(typeOf).join(" or ");
+  if (anyOf) return anyOf.map(describeType).join(" or ");
   if (only !== undefined) return code(JSON.stringify(only));
   if (choices) return `one of ${choices.map(code).join(", ")}`;
   const limits = limitsOf(schema);
-  const named = items ? `list of ${typeOf(items)}` : plainType(schema);
+  const named = items ? `list of ${describeType(items)}` : plainType(schema);
   return limits ? `${named}, ${limits}` : named;
 }
 
@@ -60,7 +60,7 @@ function rowsOf(schema: Schema, prefix: string): Row[] {
     const path = `${prefix}${name}`;
     const isRequired = schema.required?.includes(name) ?? false;
     const meaning = field.description ?? field.anyOf?.find(({ description }) => description)?.description ?? "";
-    const own: Row = [code(path), typeOf(field), isRequired ? "yes" : "no", prose(meaning)];
+    const own: Row = [code(path), describeType(field), isRequired ? "yes" : "no", prose(meaning)];
     const nested = nestedIn(path, field).flatMap(([at, object]) => rowsOf(object, `${at}.`));
     return [own, ...nested];
   });
@@ -75,14 +75,11 @@ export function fieldTable(document: ApiDocument, schema: Schema, of: Of): strin
   const choices = schema.anyOf?.filter((choice) => !isNull(choice)) ?? [schema];
   const parts = choices.map((choice) => {
     const inner = choice.items ?? choice;
-    const shape = inner.$ref && typeOf(inner);
+    const shape = inner.$ref && describeType(inner);
     const title = choice.items ? `A list of ${shape ?? "objects"}:` : shape && `${shape}:`;
     const rows = rowsOf(follow(document, inner), "");
-    if (rows.length === 0) return `${title ?? ""} ${typeOf(choice)}`.trim();
+    if (rows.length === 0) return `${title ?? ""} ${describeType(choice)}`.trim();
     return [title, table(head, rows)].filter(Boolean).join("\n\n");
   });
   return parts.join("\n\nOr:\n\n");
 }
-
-/** "text, 1 to 255 characters" */
-export const describeType = typeOf;
