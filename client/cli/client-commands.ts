@@ -4,14 +4,16 @@ import { addDomainCommands } from "./domains.ts";
 import { addEventCommands } from "./events.ts";
 import { exitCodesHelp, exitOnUsageError } from "./failures.ts";
 import { addHostingCommands } from "./hosting.ts";
+import { addMcpCommand } from "./mcp.ts";
 import { addOrderCommands } from "./orders.ts";
 import { addPackCommands } from "./packs.ts";
 import { addProfileCommands } from "./profile-commands.ts";
 import { addSignatureCommands } from "./signature.ts";
+import { addWebhookCommands } from "./webhooks.ts";
 
 /**
- * Adds a reseller's commands (`domains`, `orders`, `hosting`, `events`, `packs`, `profile` and `signature`) to the program; run it with
- * `parseAsync`.
+ * Adds a reseller's commands (`domains`, `orders`, `hosting`, `events`, `webhooks`, `packs`, `profile`, `signature` and `mcp`) to the
+ * program; run it with `parseAsync`.
  * Makes command-line mistakes exit with 2 throughout the program. Call it before adding other commands, because a
  * command inherits this setting from its parent when it is added.
  */
@@ -25,9 +27,11 @@ export function addClientCommands(program: Command, clock: Clock = systemClock):
   addOrderCommands(program, clock);
   addHostingCommands(program, clock);
   addEventCommands(program, clock);
+  addWebhookCommands(program, clock);
   addPackCommands(program, clock);
   addProfileCommands(program);
   addSignatureCommands(program, clock);
+  addMcpCommand(program, clock);
 }
 
 /** Commander's own text, and whether the option is required. */

@@ -1,10 +1,11 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Command } from "commander";
-import { type Client, type ClientOptions, createClient } from "../sdk/client.ts";
+import { type Client, type ClientOptions, createClient, createSender } from "../sdk/client.ts";
 import type { Clock } from "../sdk/clock.ts";
 import { ApiError } from "../sdk/errors.ts";
 import type { RetryNotice } from "../sdk/retry.ts";
+import type { Send } from "../sdk/transport.ts";
 import { CommandFailure, exitCodes } from "./failures.ts";
 import { getProfile, type Profile, readProfiles } from "./profiles.ts";
 import { readSecret } from "./secret.ts";
@@ -45,6 +46,29 @@ export async function openClient(
   clock: Clock,
   more: Partial<ClientOptions> = {},
 ): Promise<Client> {
+  const complete = await completeConnection(options);
+  return withGoodSettings(() => createClient({ ...complete, clock, onRetry: reportRetry, ...more }));
+}
+
+/** A sender of calls of any path, and where and as whom it sends. Throws as {@link openClient}. */
+export async function openSender(options: ConnectionOptions, clock: Clock): Promise<OpenSender> {
+  const { url, apiKey, apiSecret } = await completeConnection(options);
+  return {
+    url,
+    apiKey,
+    send: withGoodSettings(() => createSender({ url, apiKey, apiSecret, clock, onRetry: reportRetry })),
+  };
+}
+
+export interface OpenSender {
+  url: string;
+  apiKey: string;
+  send: Send;
+}
+
+async function completeConnection(
+  options: ConnectionOptions,
+): Promise<{ url: string; apiKey: string; apiSecret: string }> {
   const { url, key: apiKey, secret: apiSecret } = await findConnection(options);
   if (!url || !apiKey || !apiSecret) {
     const missing = [
@@ -55,8 +79,12 @@ export async function openClient(
     const advice = "Or keep them once, for all commands: deedhouse profile add --help";
     throw new CommandFailure(`missing: ${missing.join("; ")}`, exitCodes.usage, advice);
   }
+  return { url, apiKey, apiSecret };
+}
+
+function withGoodSettings<T>(create: () => T): T {
   try {
-    return createClient({ url, apiKey, apiSecret, clock, onRetry: reportRetry, ...more });
+    return create();
   } catch (error) {
     throw new CommandFailure((error as Error).message, exitCodes.usage);
   }

@@ -12,7 +12,8 @@ import { type PaidCalls, paidCalls } from "./paid.ts";
 import type { RetryNotice } from "./retry.ts";
 import { type SignatureCalls, signatureCalls } from "./signature-check.ts";
 import { type TransferCalls, transferCalls } from "./transfers.ts";
-import { createOpenCsv, createSend, ownUserAgent, type TransportOptions } from "./transport.ts";
+import { createOpenCsv, createSend, ownUserAgent, type Send, type TransportOptions } from "./transport.ts";
+import { type WebhookCalls, webhookCalls } from "./webhooks.ts";
 
 const timeoutMsDefault = 30_000;
 const retriesDefault = 4;
@@ -49,22 +50,13 @@ export interface Client
     OrderCalls,
     PaidCalls,
     SignatureCalls,
-    TransferCalls {}
+    TransferCalls,
+    WebhookCalls {}
 
 /** Makes a client for one service and key. Throws `TypeError` when an option cannot be right. */
 export function createClient(options: ClientOptions): Client {
-  const clock = options.clock ?? systemClock;
-  const transport: TransportOptions = {
-    baseUrl: parseBaseUrl(options.url),
-    apiKey: parseApiKey(options.apiKey),
-    apiSecret: parseApiSecret(options.apiSecret),
-    fetch: options.fetch ?? globalThis.fetch,
-    timeoutMs: options.timeoutMs ?? timeoutMsDefault,
-    retriesMax: options.retriesMax ?? retriesDefault,
-    userAgent: options.userAgent ? `${parseUserAgent(options.userAgent)} ${ownUserAgent}` : ownUserAgent,
-    onRetry: options.onRetry,
-    clock,
-  };
+  const transport = transportOf(options);
+  const { clock } = transport;
   const send = createSend(transport);
   return {
     ...domainCalls(send),
@@ -78,6 +70,26 @@ export function createClient(options: ClientOptions): Client {
     ...paidCalls(send),
     ...signatureCalls(send),
     ...transferCalls(send),
+    ...webhookCalls(send),
+  };
+}
+
+/** Sends calls of any path, as a client does, for programs that learn the paths from openapi.json. Throws as `createClient`. */
+export function createSender(options: ClientOptions): Send {
+  return createSend(transportOf(options));
+}
+
+function transportOf(options: ClientOptions): TransportOptions {
+  return {
+    baseUrl: parseBaseUrl(options.url),
+    apiKey: parseApiKey(options.apiKey),
+    apiSecret: parseApiSecret(options.apiSecret),
+    fetch: options.fetch ?? globalThis.fetch,
+    timeoutMs: options.timeoutMs ?? timeoutMsDefault,
+    retriesMax: options.retriesMax ?? retriesDefault,
+    userAgent: options.userAgent ? `${parseUserAgent(options.userAgent)} ${ownUserAgent}` : ownUserAgent,
+    onRetry: options.onRetry,
+    clock: options.clock ?? systemClock,
   };
 }
 

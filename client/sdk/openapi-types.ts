@@ -35,6 +35,9 @@ export interface components {
         | "method_not_allowed"
         | "request_timeout"
         | "domain_expiration_changed"
+        | "webhook_not_found"
+        | "webhook_delivery_not_found"
+        | "webhook_disabled"
         | "events_expired"
         | "domain_not_restorable"
         | "auth_code_not_found"
@@ -657,6 +660,130 @@ export interface components {
       created_at: string;
       /** @description By type; see docs/events.md. A program ignores fields that it does not know. */
       data: unknown;
+    };
+    Webhook: {
+      /** @example wh_5c1f0a9be2d34b7e8a61 */
+      id: string;
+      /** @example https://shop.example.com/deedhouse */
+      url: string;
+      /** @example the shop */
+      description: string;
+      /** @description Types and families; absent: all that it may get. */
+      types?: string[];
+      /** @example true */
+      enabled: boolean;
+      /** @example Every delivery has failed for 3 days. */
+      disabled_reason?: string;
+      /**
+       * Format: date-time
+       * @description Since when every delivery has failed.
+       * @example 2027-11-21T01:39:27.687Z
+       */
+      failing_since?: string;
+      /**
+       * @description Deliveries that are not made yet.
+       * @example 0
+       */
+      pending: number;
+      /**
+       * Format: date-time
+       * @example 2027-11-21T01:39:27.687Z
+       */
+      created_at: string;
+    };
+    WebhookWithSecret: {
+      /** @example wh_5c1f0a9be2d34b7e8a61 */
+      id: string;
+      /** @example https://shop.example.com/deedhouse */
+      url: string;
+      /** @example the shop */
+      description: string;
+      /** @description Types and families; absent: all that it may get. */
+      types?: string[];
+      /** @example true */
+      enabled: boolean;
+      /** @example Every delivery has failed for 3 days. */
+      disabled_reason?: string;
+      /**
+       * Format: date-time
+       * @description Since when every delivery has failed.
+       * @example 2027-11-21T01:39:27.687Z
+       */
+      failing_since?: string;
+      /**
+       * @description Deliveries that are not made yet.
+       * @example 0
+       */
+      pending: number;
+      /**
+       * Format: date-time
+       * @example 2027-11-21T01:39:27.687Z
+       */
+      created_at: string;
+      /**
+       * @description Signs the deliveries. It is shown this once; a repeat of the request has none.
+       * @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=
+       */
+      secret?: string;
+    };
+    CreateWebhookBody: {
+      /** @example https://shop.example.com/deedhouse */
+      url: string;
+      /** @example the shop */
+      description?: string;
+      /** @description An empty list: all. */
+      types?: string[];
+    };
+    UpdateWebhookBody: {
+      /** @example https://shop.example.com/deedhouse */
+      url?: string;
+      /** @example the shop */
+      description?: string;
+      /** @description An empty list: all. */
+      types?: string[];
+      /** @example true */
+      enabled?: boolean;
+    };
+    WebhookDelivery: {
+      /**
+       * @description The webhook-id of every attempt.
+       * @example evt_1_8142_77
+       */
+      event_id: string;
+      /** @example domain.registered */
+      type: string;
+      /** @enum {string} */
+      status: "Pending" | "Delivered" | "Failed";
+      /** @example 1 */
+      attempts: number;
+      /**
+       * Format: date-time
+       * @example 2027-11-21T01:39:27.687Z
+       */
+      created_at: string;
+      /**
+       * Format: date-time
+       * @description Not before; while it is pending.
+       * @example 2027-11-21T01:39:27.687Z
+       */
+      next_attempt_at?: string;
+      /**
+       * Format: date-time
+       * @example 2027-11-21T01:39:27.687Z
+       */
+      attempted_at?: string;
+      /** @example 42 */
+      duration_ms?: number;
+      /** @example 200 */
+      answer_status?: number;
+      /**
+       * @description Its first 4 KiB.
+       * @example ok
+       */
+      answer_text?: string;
+      /** @example There was no answer within 10 s. */
+      error_text?: string;
+      event: components["schemas"]["Event"];
     };
     ServicePack: {
       /**

@@ -70,6 +70,14 @@ export type ServicePack = Schemas["ServicePack"];
  */
 export type ServiceEvent = Omit<Schemas["Event"], "data"> & { data: Readonly<Record<string, unknown>> };
 
+/** An address to which the service sends events. */
+export type Webhook = Schemas["Webhook"];
+/** The secret signs the deliveries; a repeat of the request that made it has none. */
+export type WebhookWithSecret = Schemas["WebhookWithSecret"];
+/** `types` are types of events or families such as `domain.*`; an empty list: all. */
+export type WebhookFields = Pick<Schemas["CreateWebhookBody"], "description" | "types">;
+export type WebhookDelivery = Schemas["WebhookDelivery"];
+
 /** A request as it was sent. */
 export type DescribedRequest = Omit<Schemas["CheckSignatureBody"], "headers"> & {
   headers: Readonly<Record<string, string>> | readonly (readonly [name: string, value: string])[];

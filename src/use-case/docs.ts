@@ -11,6 +11,8 @@ export interface Docs {
   /** One line. */
   summary: string;
   description?: string;
+  /** It costs money, and counts as one of the paid orders that an account may place in a day. */
+  isPaidOrder?: true;
   /** The query's parameters. */
   query?: TObject;
   /** The body that the request needs. */

@@ -39,6 +39,7 @@ export function testTour(language: Language): void {
     await t.test("creates a hosting account, and works with it", () => host(tour));
     await t.test("adds and removes host names", () => addHostNames(tour));
     await t.test("reads the events so far, and those that come", () => readEvents(tour));
+    await t.test("makes a webhook, and sends to it again", () => hook(tour));
     await t.test("shows what the service makes of a signature", () => checkSignature(tour));
     await t.test("says what was refused, and why", () => refuse(tour));
     await t.test("has called every method, and every route of the API", () => judgeCoverage(tour));
@@ -279,6 +280,30 @@ async function readEvents({ client }: Tour): Promise<void> {
   assert.deepEqual(nothing.data, []);
   assert.match(String(nothing.next), /^evt_/);
   assert.equal((await client.fail("listEvents", { after: "evt_9_1_1" })).errorCode, "events_expired");
+}
+
+async function hook({ client }: Tour): Promise<void> {
+  // Nobody listens there.
+  const made = await client.data("createWebhook", { url: "http://127.0.0.1:1/", types: ["domain.*"] });
+  assert.match(String(made.secret), /^whsec_/);
+  const webhookId = made.id;
+  const all = await client.data<Fields[]>("listWebhooks");
+  assert.deepEqual(
+    all.map(({ id }) => id),
+    [webhookId],
+  );
+  const changed = await client.data("updateWebhook", { webhookId, description: "the shop", types: [] });
+  assert.deepEqual([changed.description, changed.types], ["the shop", undefined]);
+  const { secret } = await client.data("rotateWebhookSecret", { webhookId });
+  assert.notEqual(secret, made.secret);
+  assert.equal((await client.get("testWebhook", { webhookId })).status, 202);
+  const [delivery] = await client.data<Fields[]>("listWebhookDeliveries", { webhookId });
+  assert.equal(delivery?.type, "webhook.test");
+  const resent = await client.get("resendWebhookDelivery", { webhookId, eventId: delivery.event_id });
+  assert.equal(resent.status, 202);
+  assert.equal((await client.data<Fields[]>("allWebhookDeliveries", { webhookId, status: "Pending" })).length, 1);
+  assert.equal((await client.get("deleteWebhook", { webhookId })).status, 204);
+  assert.equal((await client.fail("getWebhook", { webhookId })).errorCode, "webhook_not_found");
 }
 
 async function checkSignature({ client }: Tour): Promise<void> {

@@ -203,6 +203,27 @@ test("creates a hosting account, and works with it", async () => {
   assert.equal((await noted.deleteHostingAccount(identifier)).status, 202);
 });
 
+test("makes a webhook, and sends to it again", async () => {
+  // Nobody listens there.
+  const { data: made } = await noted.createWebhook("http://127.0.0.1:1/", { types: ["domain.*"] });
+  assert.match(made.secret ?? "", /^whsec_/);
+  const { data: all } = await noted.listWebhooks();
+  assert.deepEqual(
+    all.map(({ id }) => id),
+    [made.id],
+  );
+  const { data: changed } = await noted.updateWebhook(made.id, { description: "the shop", types: [] });
+  assert.deepEqual([changed.description, changed.types], ["the shop", undefined]);
+  assert.notEqual((await noted.rotateWebhookSecret(made.id)).data.secret, made.secret);
+  assert.equal((await noted.testWebhook(made.id)).status, 202);
+  const { data: page } = await noted.listWebhookDeliveries(made.id);
+  assert.equal(page[0]?.type, "webhook.test");
+  assert.equal((await noted.resendWebhookDelivery(made.id, page[0].event_id)).status, 202);
+  assert.equal((await listed(noted.allWebhookDeliveries(made.id, { status: "Pending" }))).length, 1);
+  assert.equal((await noted.getWebhook(made.id)).data.enabled, true);
+  assert.equal((await noted.deleteWebhook(made.id)).status, 204);
+});
+
 test("lists events, and follows them until a signal", async () => {
   const page = await noted.listEvents({ types: ["domain.*"], take: 2 });
   assert.deepEqual([page.data.length, page.data[0]?.type], [2, "domain.registered"]);

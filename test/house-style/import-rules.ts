@@ -39,6 +39,12 @@ export const importRules: ImportRule[] = [
     allowedInTests: [],
     why: "the client runs at the customer's, without the gateway's code",
   },
+  {
+    from: "mcp/",
+    allowed: ["client/", "package.json"],
+    allowedInTests: ["src/api/open-routes.ts", "test/orders/operate.ts"],
+    why: "it runs at the customer's beside the client, without the gateway's code",
+  },
   { from: "sandbox/", allowed: [], allowedInTests: [], why: "a test double that shares code shares mistakes" },
   { from: "src/lib/", allowed: [], allowedInTests: [], why: "lib/ has small parts that do not depend on the rest" },
   {

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { glob, readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 
-const folders = ["bin", "src", "client", "sandbox", "db", "docs", "test", "bench", "ops", ".ci"];
+const folders = ["bin", "src", "client", "mcp", "sandbox", "db", "docs", "test", "bench", "ops", ".ci"];
 const textFiles = /\.(ts|mjs|md|sql|json|sh|txt|toml|ya?ml)$|^\.ci\/run$/;
 /** Data that others wrote, and what is built. */
 const foreign = /(^|\/)node_modules\/|^client\/dist\/|common-passwords\.txt$/;

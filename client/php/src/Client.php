@@ -20,6 +20,7 @@ final class Client
     use OrderCalls;
     use HostingCalls;
     use EventCalls;
+    use WebhookCalls;
 
     public const VERSION = '0.1.0';
 

@@ -10,11 +10,14 @@ from .events import EventCalls
 from .hosting import HostingCalls
 from .orders import OrderCalls
 from .transport import OnRetry, Options, Transport
+from .webhooks import WebhookCalls
 
 VERSION = "0.1.0"
 
 
-class Client(DomainCalls, ChangeCalls, OrderCalls, HostingCalls, EventCalls):
+class Client(
+    DomainCalls, ChangeCalls, OrderCalls, HostingCalls, EventCalls, WebhookCalls
+):
     """All calls of the API, for one service and key.
 
     Every call raises ``ApiError`` with a code, ``NoAnswerError`` when no answer came,

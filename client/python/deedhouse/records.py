@@ -394,3 +394,44 @@ class Event(TypedDict):
     created_at: str
     #: By type.
     data: dict[str, Any]
+
+
+class _Webhook(TypedDict):
+    id: str
+    url: str
+    description: str
+    enabled: bool
+    #: Deliveries that are not made yet.
+    pending: int
+    created_at: str
+
+
+class Webhook(_Webhook, total=False):
+    """An address to which the service sends events."""
+
+    types: list[str]
+    disabled_reason: str
+    #: Since when every delivery has failed.
+    failing_since: str
+    #: Only in the answer that made it.
+    secret: str
+
+
+class _WebhookDelivery(TypedDict):
+    event_id: str
+    type: str
+    status: Literal["Pending", "Delivered", "Failed"]
+    attempts: int
+    created_at: str
+    event: Event
+
+
+class WebhookDelivery(_WebhookDelivery, total=False):
+    """An event for a webhook, and what became of it."""
+
+    next_attempt_at: str
+    attempted_at: str
+    duration_ms: int
+    answer_status: int
+    answer_text: str
+    error_text: str

@@ -21,6 +21,9 @@ export interface DescribedRoute {
 
 const isWriting = ({ method, changesNothing }: DescribedRoute) => method !== "GET" && !changesNothing;
 
+const paidText =
+  "It is a paid order: it costs money, and an account may place a limited number of them in a day (UTC).";
+
 /** How the signed forms look in a requirement: any entry is enough. The scopes are the roles of OpenAPI 3.1. */
 const signedForms = [["hmac"], ["signature", "signatureInput"]];
 
@@ -37,7 +40,9 @@ export function describeOperation(shapes: Shapes, route: DescribedRoute, isV2: b
     operationId: isV2 ? `${docs.operation}V2` : docs.operation,
     tags: [tagOf(route.path)],
     summary: docs.summary,
-    description: [docs.description, needs].filter(Boolean).join(" "),
+    description: [docs.description, docs.isPaidOrder && paidText, needs].filter(Boolean).join(" "),
+    // For programs that ask a person before they spend money.
+    ...(docs.isPaidOrder && { "x-paid-order": true }),
     security: [
       ...anonymous,
       ...(scopes ?? []).flatMap((scope) =>

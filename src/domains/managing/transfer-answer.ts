@@ -135,6 +135,7 @@ export const answerTransfer: UseCase = {
   docs: {
     operation: "answerTransfer",
     summary: "Orders the answer to a transfer that another registrar requests now.",
+    description: "An approved name leaves your portfolio.",
     body: requestBody,
     answers: placeAnswers,
   },

@@ -48,6 +48,7 @@ export const registerDomain: UseCase = {
     operation: "registerDomain",
     summary: "Orders the registration of a free name.",
     description: "A repeat for the same name while the order is in progress gets the same answer.",
+    isPaidOrder: true,
     body: requestBody,
     answers: {
       202: {

@@ -28,6 +28,7 @@ export const renewDomain: UseCase = {
     operation: "renewDomain",
     summary: "Orders the renewal of a name now.",
     description: "It takes the place of the term's scheduled renewal.",
+    isPaidOrder: true,
     body: requestBody,
     answers: placeAnswers,
   },

@@ -109,6 +109,7 @@ export const restoreDomain: UseCase = {
     operation: "restoreDomain",
     summary: "Orders that a deleted name comes back.",
     description: "Only its last owner can restore it, until its `restorable_until`. The request has no body.",
+    isPaidOrder: true,
     answers: placeAnswers,
   },
 
