@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { glob, readFile, writeFile } from "node:fs/promises";
+import { STATUS_CODES } from "node:http";
 import { test } from "node:test";
 import type { TObject, TSchema } from "typebox";
 import { edgeErrors } from "#api/answer-error.ts";
@@ -73,16 +74,15 @@ test("test/golden/routes.txt is the whole API: who may call what, and what it ca
 
 test("docs/errors.md is the catalogue of the code", async () => {
   const byStatus = codes.toSorted((a, b) => catalogue[a].status - catalogue[b].status || (a < b ? -1 : 1));
-  const rows = byStatus.map((code) => {
+  const parts = byStatus.map((code, index) => {
     const { status, text } = catalogue[code];
-    const answeredBy = isEdgeError(code)
-      ? "any request"
-      : listsOf(code)
-          .map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, "{$1}")}`)
-          .join(", ");
-    return `| ${status} | \`${code}\` | ${text.replaceAll("<", "\\<")} | ${answeredBy} |`;
+    const isFirst = index === 0 || catalogue[byStatus[index - 1]!].status !== status;
+    const calls = listsOf(code).map(({ method, path }) => `\`${method} ${path.replace(/:(\w+)/g, "{$1}")}\``);
+    const answeredBy = isEdgeError(code) ? "any request" : calls.join(", ");
+    const heading = isFirst ? `## ${status} ${STATUS_CODES[status]}\n\n` : "";
+    return `${heading}### \`${code}\`\n\n${text.replaceAll("<", "\\<")}\n\nAnswer to ${answeredBy}.\n`;
   });
-  await assertGolden("docs/errors.md", `${errorsHeading}${rows.join("\n")}\n`);
+  await assertGolden("docs/errors.md", `${errorsHeading}${parts.join("\n")}`);
 });
 
 const errorsHeading = `# Errors
@@ -102,8 +102,6 @@ one below. After 429, or 500 and above, the nonce is unused: the same signed req
 
 Printed from \`src/errors.ts\` and the lists of the use cases; \`UPDATE_GOLDEN=1 npm test -- test/golden.test.ts\` prints it again.
 
-| status | code | text | answered by |
-|---|---|---|---|
 `;
 
 test("every error of the catalogue can be answered by some request", () => {

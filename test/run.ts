@@ -28,7 +28,7 @@ const compileCache = fileURLToPath(new URL("../node_modules/.cache/compile", imp
 const fileTimeoutMs = 300_000;
 /** Node waits for ever for a file whose tests have ended but whose process lives, such as one that left a server behind. */
 const silenceMsMax = 2 * fileTimeoutMs;
-const everything = ["src", "client", "mcp", "sandbox", "test"];
+const everything = ["bin", "src", "client", "mcp", "sandbox", "test"];
 const ownFlags = ["--slow", "--page"];
 const quickResolve = new URL("harness/quick-resolve.ts", import.meta.url);
 const timesReporter = new URL("harness/times-reporter.ts", import.meta.url);

@@ -1,8 +1,10 @@
-import { createRequire } from "node:module";
+import { existsSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
-import { defineConfig } from "vitepress";
+import { fileURLToPath } from "node:url";
+import { type DefaultTheme, defineConfig } from "vitepress";
 
-const { resolve } = createRequire(import.meta.url);
+/** Written by bin/docs/write-pages.ts. */
+const pages = fileURLToPath(new URL("../pages", import.meta.url));
 
 /** The part of markdown-it's token that is used here. */
 interface Token {
@@ -16,7 +18,7 @@ export default defineConfig({
   description: "Domain names and hosting accounts behind one signed REST API",
   base: "/docs/",
   cleanUrls: true,
-  srcDir: "../docs",
+  srcDir: "pages",
   outDir: "dist",
   cacheDir: "node_modules/.cache/vitepress",
   head: [["link", { rel: "icon", type: "image/svg+xml", href: "/docs/favicon.svg" }]],
@@ -30,60 +32,65 @@ export default defineConfig({
     },
   },
   themeConfig: {
-    search: { provider: "local" },
+    // All words must be there: a code like domain_not_found is three words.
+    search: { provider: "local", options: { miniSearch: { searchOptions: { combineWith: "AND" } } } },
     outline: [2, 3],
     nav: [
       { text: "Quick start", link: "/start" },
-      { text: "API", link: "/api" },
+      { text: "Reference", link: "/reference/calls" },
       { text: "Operator's guide", link: "/operating" },
       { text: "Changelog", link: "/changelog" },
     ],
     sidebar: [
-      {
-        text: "Start",
-        items: [
-          { text: "Quick start", link: "/start" },
-          { text: "Concepts", link: "/concepts" },
-        ],
-      },
-      {
-        text: "Reference",
-        items: [
-          { text: "API", link: "/api" },
-          { text: "API under /v2", link: "/api-v2" },
-          { text: "Signatures", link: "/signing" },
-          { text: "Errors", link: "/errors" },
-          { text: "Assistants (MCP)", link: "/mcp" },
-        ],
-      },
-      {
-        text: "Operator's guide",
-        items: [
-          { text: "Operating", link: "/operating" },
-          { text: "Registries", link: "/registries" },
-          { text: "Certification tests", link: "/ote" },
-          { text: "Renewals", link: "/renewals" },
-          { text: "Changes of names", link: "/changes" },
-          { text: "Hosting", link: "/hosting" },
-          { text: "Abuse cases", link: "/abuse-cases" },
-          { text: "Security", link: "/security" },
-          { text: "States of orders", link: "/states" },
-          { text: "Faults that were tried", link: "/faults" },
-        ],
-      },
+      group("Start", [
+        ["Quick start", "start"],
+        ["Concepts", "concepts"],
+      ]),
+      group("The API", [
+        ["Calls explained", "api"],
+        ["The later form", "api-v2"],
+        ["Signatures", "signing"],
+        ["Changes of names", "changes"],
+        ["Renewals", "renewals"],
+        ["Errors", "errors"],
+      ]),
+      { text: "Reference", collapsed: false, items: JSON.parse(readFileSync(`${pages}/reference/pages.json`, "utf8")) },
+      group("Client libraries", [
+        ["TypeScript", "clients-typescript"],
+        ["PHP", "clients-php"],
+        ["Python", "clients-python"],
+      ]),
+      group("Billing panels", [
+        ["WHMCS", "whmcs"],
+        ["FOSSBilling", "fossbilling"],
+      ]),
+      group("Integrate", [
+        ["Events", "events"],
+        ["Webhooks", "webhooks"],
+        ["MCP", "mcp"],
+      ]),
+      group("Operator's guide", [
+        ["Operating", "operating"],
+        ["Registries", "registries"],
+        ["Certification tests", "ote"],
+        ["Hosting nodes", "hosting"],
+        ["Abuse cases", "abuse-cases"],
+        ["Security", "security"],
+      ]),
+      group("How it is built", [
+        ["States", "states"],
+        ["Faults that were tried", "faults"],
+      ]),
       { text: "Changelog", link: "/changelog" },
-    ],
-  },
-  vite: {
-    // The pages are outside of this folder, so the packages that they need are not found from there.
-    resolve: {
-      alias: [
-        { find: /^vue\/server-renderer$/, replacement: resolve("vue/server-renderer") },
-        { find: /^vue$/, replacement: resolve("vue/dist/vue.runtime.esm-bundler.js") },
-      ],
-    },
+    ].filter(({ items }) => items?.length !== 0),
   },
 });
+
+/** The pages of a group that there are. */
+function group(text: string, entries: [text: string, page: string][]): DefaultTheme.SidebarItem {
+  const items = entries.filter(([, page]) => existsSync(`${pages}/${page}.md`));
+  return { text, items: items.map(([text, page]) => ({ text, link: `/${page}` })) };
+}
 
 /** Pages link to files of the repository that the site does not have: only the text of such links stays. */
 function adaptLinks(tokens: Token[], page: string): void {
@@ -91,8 +98,6 @@ function adaptLinks(tokens: Token[], page: string): void {
   for (const token of tokens) {
     const target = token.attrs?.find(([name]) => name === "href");
     if (token.type === "link_open" && target) {
-      // The changelog is included from the folder above.
-      if (page === "changelog.md") target[1] = target[1].replace(/^docs\//, "./");
       isOut = target[1].startsWith(".") && posix.join(posix.dirname(page), target[1]).startsWith("../");
     }
     if (isOut && token.type.startsWith("link_")) Object.assign(token, { tag: "span", attrs: null });

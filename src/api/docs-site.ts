@@ -33,7 +33,7 @@ export interface DocsSite {
   answer(message: IncomingMessage): Promise<HttpAnswer>;
 }
 
-/** The files, about 4 MB, are read at the first request, and kept. @param folder the built site */
+/** The files, about 6 MB, are read at the first request, and kept. @param folder the built site */
 export function createDocsSite(folder = builtFolder): DocsSite {
   let loading: Promise<Map<string, SiteFile>> | undefined;
   return {

@@ -30,7 +30,7 @@ test("every page of docs/ is there, with and without .html", { skip }, async () 
 });
 
 test("a page loads nothing from elsewhere, and runs only scripts of its own", { skip }, async () => {
-  for (const path of ["/docs/", "/docs/api", "/docs/operating"]) {
+  for (const path of ["/docs/", "/docs/concepts", "/docs/operating", "/docs/reference/domains"]) {
     const reply = await get(path);
     const html = await reply.text();
     const policy = reply.headers.get("content-security-policy") ?? "";
@@ -79,4 +79,13 @@ test("nothing outside of the site is served, and other methods are calls of the 
   assert.equal((await get("/docs/no-such-page")).status, 404);
   assert.equal((await get("/docs/api", { method: "POST" })).status, 401);
   assert.equal((await get("/docsx")).status, 401);
+});
+
+test("the drawings are in the page, with its colours and with a text for who cannot see them", { skip }, async () => {
+  const html = await (await get("/docs/concepts")).text();
+  for (const name of ["order-states", "account-states"]) {
+    assert.match(html, new RegExp(`<svg [^>]*aria-labelledby="${name}-title ${name}-text"`));
+    assert.match(html, new RegExp(`<desc id="${name}-text">\\w+ becomes `));
+  }
+  assert.doesNotMatch(html, /svg:root/);
 });

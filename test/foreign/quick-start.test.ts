@@ -18,8 +18,8 @@ const programs = [...page.matchAll(/```(\w+) \[([\w ]+)\]\n(.*?)```/gs)].map(([,
 
 /** How each is run, as its first line says, and the Debian package that it needs. */
 const runs: Record<string, { file: string; command: string[]; probe: string[]; needs: string }> = {
-  bash: { file: "start.sh", command: ["bash"], probe: ["curl", "--version"], needs: "curl" },
-  Node: { file: "start.mjs", command: [process.execPath], probe: [process.execPath, "--version"], needs: "node" },
+  curl: { file: "start.sh", command: ["bash"], probe: ["curl", "--version"], needs: "curl" },
+  TypeScript: { file: "start.ts", command: [process.execPath], probe: [process.execPath, "--version"], needs: "node" },
   PHP: { file: "start.php", command: ["php"], probe: ["php", "-r", "curl_version();"], needs: "php-curl" },
   Python: { file: "start.py", command: ["python3"], probe: ["python3", "--version"], needs: "python3" },
   Go: { file: "start.go", command: ["go", "run"], probe: ["go", "version"], needs: "golang-go" },
@@ -61,6 +61,17 @@ for (const { name, code } of programs) {
     assert.equal(order.status, "Finished");
   });
 }
+
+test("the TypeScript has no error of types", () => {
+  const path = join(folder, "start.ts");
+  const { code } = programs.find(({ name }) => name === "TypeScript")!;
+  writeFileSync(path, code);
+  const options = ["--noEmit", "--strict", "--target", "es2022", "--module", "preserve", "--types", "node"];
+  const roots = ["--typeRoots", join(repository, "node_modules/@types")];
+  const tsc = join(repository, "node_modules/.bin/tsc");
+  const { status, stdout } = spawnSync(tsc, [...options, ...roots, path], { cwd: folder, encoding: "utf8" });
+  assert.equal(status, 0, stdout);
+});
 
 test("the commands of the tool work", async () => {
   const [block = ""] = /npx deedhouse domains register[^`]*/.exec(page) ?? [];

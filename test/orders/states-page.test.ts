@@ -9,6 +9,7 @@ import { moveTransitions } from "#hosting/moves/states.ts";
 import { needsText } from "#ote/plan.ts";
 import { steps } from "#ote/steps.ts";
 import { replacePrinted } from "../harness/printed-page.ts";
+import { drawStates, type Layout } from "../harness/state-drawing.ts";
 
 const rowHead = ["row", "state", "event", "next state"];
 
@@ -65,6 +66,41 @@ for (const [path, tables] of Object.entries(pages)) {
     else assert.equal(text, printed, "run UPDATE_GOLDEN=1 npm test -- test/orders/states-page.test.ts");
   });
 }
+
+const orders: Layout = {
+  name: "order-states",
+  title: "The states of an order",
+  left: { NotProvisioned: "neutral", Processing: "neutral", Pending: "neutral" },
+  right: { FailedValidation: "bad", Cancelled: "neutral", Finished: "good", Errors: "bad" },
+};
+const accounts: Layout = {
+  name: "account-states",
+  title: "The states of a hosting account",
+  left: { Provisioning: "neutral", Ready: "good", Suspended: "neutral" },
+  right: { Failed: "bad", Removed: "neutral" },
+};
+
+for (const [layout, transitions] of [
+  [orders, [...orderTransitions, ...changeStates.transitions]],
+  [accounts, hostingTransitions],
+] as const) {
+  test(`docs/drawings/${layout.name}.svg shows the table of the code`, async () => {
+    const file = new URL(`../../docs/drawings/${layout.name}.svg`, import.meta.url);
+    const drawn = drawStates(layout, transitions);
+    if (process.env.UPDATE_GOLDEN) await writeFile(file, drawn);
+    else
+      assert.equal(await readFile(file, "utf8"), drawn, "UPDATE_GOLDEN=1 npm test -- test/orders/states-page.test.ts");
+  });
+}
+
+test("a state or a change that a drawing has no place for is an error, and so is a state that is gone", () => {
+  const withOneMore = (from: string, to: string) => () => drawStates(orders, [...orderTransitions, { from, to }]);
+  assert.throws(withOneMore("Pending", "Paused"), /Paused has no place/);
+  assert.throws(withOneMore("NotProvisioned", "Pending"), /not neighbours/);
+  assert.throws(withOneMore("Errors", "Processing (check)"), /no arrow leads back/);
+  const withoutPending = orderTransitions.filter(({ from, to }) => from !== "Pending" && to !== "Pending");
+  assert.throws(() => drawStates(orders, withoutPending), /the table has no Pending/);
+});
 
 function printTable(head: string[], rows: string[][]): string {
   const line = (cells: string[]) => `| ${cells.join(" | ")} |`;

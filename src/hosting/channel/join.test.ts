@@ -88,6 +88,12 @@ describe("joining a gateway", async () => {
         (error: Error) => !error.message.includes("hunter2"),
       );
     }
+    // What the command prints has the token in it; two tokens would leave open which is meant.
+    const token = formatJoinToken({ url: "https://a.example", pin: null, secret: new Secret("hunter2") }).reveal();
+    for (const text of [`node   web-1\ntoken  ${token}\nnext   on its machine\n`, JSON.stringify({ token }, null, 2)]) {
+      assert.equal(parseJoinToken(text).url, "https://a.example");
+    }
+    assert.throws(() => parseJoinToken(`${token} ${token}`), /not a node's token/);
     assert.equal(`${formatJoinToken({ url: "x", pin: null, secret: new Secret("x") })}`, "[secret]");
   });
 });

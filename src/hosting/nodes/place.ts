@@ -97,7 +97,8 @@ export async function reserveRoom(
     if (!survey) throw new Error("the survey of nodes returned no row");
     // Other transactions have filled the chosen node, and another one has room.
     if (survey.has_room) continue;
-    if (survey.nodes === 0) return { note: "no hosting node is configured" };
+    if (survey.nodes === 0)
+      return { note: only === undefined ? "no hosting node is configured" : "there is no such node" };
     if (survey.tagged === 0) return { note: `no hosting node has the tags ${nodeTags.join(", ")}` };
     const { tagged, draining, unjoined } = survey;
     const reasons = { full: tagged - draining - unjoined, draining, "without their machine": unjoined };

@@ -27,10 +27,13 @@ export function formatJoinToken({ url, pin, secret }: JoinToken): Secret {
   return new Secret(tokenPrefix + Buffer.from(JSON.stringify(content)).toString("base64url"));
 }
 
-/** @throws Error that says what to do, without repeating the token */
+/**
+ * @param text the token, or all that `deedhouse node token` prints
+ * @throws Error that says what to do, without repeating the token
+ */
 export function parseJoinToken(text: string): JoinToken {
-  const trimmed = text.trim();
-  const content = trimmed.startsWith(tokenPrefix) ? parseJson(trimmed.slice(tokenPrefix.length)) : undefined;
+  const words = text.split(/[\s"]+/).filter((word) => word.startsWith(tokenPrefix));
+  const content = words.length === 1 ? parseJson(words[0]!.slice(tokenPrefix.length)) : undefined;
   if (!Value.Check(Content, content)) {
     throw new Error(
       `This is not a node's token. A token is one long word that begins with ${tokenPrefix}: copy all of it.`,

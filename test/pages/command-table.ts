@@ -1,0 +1,87 @@
+/** What the commands of the documentation need, beyond a running system, and which of them no test can run. */
+
+/** They are not run here. Each has the reason, and where something runs what it does. */
+export const elsewhere: Readonly<Record<string, string>> = {
+  "npm ci && npm start": "installs this folder again; .ci/run runs npm ci, and this test runs what npm start runs",
+  "npm ci && npm test": "installs this folder again and runs this test; .ci/run runs both",
+  "apt-get install -y git npm": "needs root; test/install/run.ts makes an empty Debian a node",
+  "git clone <this repository> /opt/deedhouse && cd /opt/deedhouse && npm ci --omit=dev":
+    "needs root and the repository",
+  "ln -s /opt/deedhouse/bin/deedhouse.ts /usr/local/bin/deedhouse": "needs root",
+  "chgrp www-data /etc/deedhouse/certificates/.www.hello.example.new": "needs root, and Debian's group of web servers",
+  "deedhouse node install --token-file token.txt --host-name ftp7.example.net --dry-run":
+    "needs an empty Debian; test/install/run.ts runs it in one",
+  "deedhouse node install --token-file token.txt --host-name ftp7.example.net":
+    "needs an empty Debian; test/install/run.ts runs it in one",
+};
+
+/** They ask before they do something; here nobody is at the terminal, so they get --yes. */
+export const confirmed: readonly string[] = [
+  "deedhouse domains adopt found.example --account acme",
+  "deedhouse ote nic --registries ote.json --out certification",
+];
+
+/** What they read from standard input. */
+export const input: Readonly<Record<string, string>> = {
+  "deedhouse node set panel-1 --panel-token-file -": "TOKEN7QK2M9X4RHD8",
+};
+
+interface Lasting {
+  /** What shows, in the shell, that it works. $LOG is its standard error, $OUT its output. */
+  works: string;
+  /** After SIGTERM. */
+  exits: number;
+}
+
+/** They run until they are stopped. */
+export const untilStopped: Readonly<Record<string, Lasting>> = {
+  "deedhouse api": { works: 'grep -q "the API is listening" "$LOG"', exits: 0 },
+  "deedhouse worker": { works: 'grep -q "the worker is working" "$LOG"', exits: 0 },
+  "DEEDHOUSE_NODE_DATA_DIR=/srv/small DEEDHOUSE_NODE_HOST=192.0.2.7 DEEDHOUSE_NODE_TOKEN_FILE=small.token deedhouse node":
+    { works: "deedhouse node list | grep -Eq '^small +embedded +open '", exits: 0 },
+  "deedhouse events follow --types 'hosting.*' --json": { works: 'grep -q hosting.ready "$OUT"', exits: 143 },
+};
+
+/** Pages with a test of their own, and the number of blocks whose commands that test runs. */
+export const ownTests: Readonly<Record<string, { path: string; blocks: number }>> = {
+  "docs/clients-php.md": { path: "test/clients/php-page.slow.test.ts", blocks: 1 },
+  "docs/clients-python.md": { path: "test/clients/python-page.slow.test.ts", blocks: 1 },
+  "docs/clients-typescript.md": { path: "test/clients/typescript-package.slow.test.ts", blocks: 2 },
+  "docs/mcp.md": { path: "mcp/page.test.ts", blocks: 3 },
+};
+
+interface Answer {
+  exits: number;
+  says: RegExp;
+  /** The test that runs it where it succeeds. */
+  success: string;
+}
+
+const notInDoubt: Answer = {
+  exits: 3,
+  says: /only a renew whose result the registry cannot show can be settled/,
+  success: "test/renewals/own-dates.slow.test.ts",
+};
+const noSuchOrder: Answer = {
+  exits: 4,
+  says: /there is no order with this code/,
+  success: "test/orders/settle.slow.test.ts",
+};
+
+/** They need what this system does not have: an order in doubt, a second node. What they say without it. */
+export const refused: Readonly<Record<string, Answer>> = {
+  "deedhouse hosting move hello.example --to web-8 --wait": {
+    exits: 3,
+    says: /cannot be moved to web-8: there is no such node/,
+    success: "test/hosting/nodes.slow.test.ts",
+  },
+  "deedhouse orders settle REG-7K3M9QX2-4TD --as registered --note 'entered by the registry, ticket 4711'": noSuchOrder,
+  "deedhouse orders settle REG-7K3M9QX2-4TD --as failed --note 'removed by the registry, ticket 4711'": noSuchOrder,
+  "deedhouse domains adopt found.example --account acme": {
+    exits: 3,
+    says: /the registry does not hold the name/,
+    success: "test/reconcile/reconcile.slow.test.ts",
+  },
+  "deedhouse renewals settle hello.example --renewed --note 'on the invoice of May'": notInDoubt,
+  "deedhouse renewals settle hello.example --not-renewed --note 'by telephone'": notInDoubt,
+};
