@@ -68,6 +68,10 @@ test("a write may be repeated when its end is not known, and not after a refusal
     refusal(404, "unexpected_response"),
   ];
   for (const error of lost) assert.ok(mayBeRepeated(error), error.message);
-  const refused = [refusal(400, "bad_request"), refusal(409, "domain_availability_taken"), refusal(403, "x")];
+  const refused = [
+    refusal(400, "bad_request"),
+    refusal(409, "domain_availability_taken"),
+    refusal(403, "authorization_scope_missing"),
+  ];
   for (const error of refused) assert.ok(!mayBeRepeated(error), error.message);
 });

@@ -24,6 +24,7 @@ before(async () => {
   const { url, api_key: key, api_secret: secret, ftp, web, database_url: database } = system.ready();
   await operated("account", "create", "acme");
   const acme = await operated("key", "create", "--account", "acme");
+  const webhook = await system.client.createWebhook("http://127.0.0.1:8080/");
   await runSql(
     database,
     `INSERT INTO poll_messages (registry_id, message_id, received_at, kind, needs_operator, payload)
@@ -46,6 +47,8 @@ before(async () => {
     ["postgres://deedhouse:password@db.example/deedhouse", otherDatabase],
     ["0a1b2c3d4e5f60718293a4b5c6d7e8f9", acme.api_key!],
     ["<id>", "sandbox"],
+    ["https://shop.example.com/", "https://127.0.0.1/"],
+    ["wh_5c1f0a9be2d34b7e8a61", webhook.data.id],
   ];
 });
 
