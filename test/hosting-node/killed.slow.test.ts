@@ -199,7 +199,7 @@ async function assertAllDone(): Promise<void> {
   });
   const accounts = await runSql<Row>(
     way.databaseUrl,
-    `SELECT identifier, uid::text, status, (SELECT array_agg(event) FROM hosting_history CROSS JOIN generate_series(1, count)
+    `SELECT identifier, uid::text, status, (SELECT array_agg(event ORDER BY id) FROM hosting_history CROSS JOIN generate_series(1, count)
        WHERE account_id = account.id AND event IN ('probed', 'suspended', 'applied', 'removed')) AS events
      FROM hosting_accounts AS account`,
   );
