@@ -3,10 +3,10 @@ import type { Socket } from "node:net";
 import { startTcpRelay } from "./tcp-relay.ts";
 
 /**
- * What happens to the next request: it never arrives, its answer is lost, only the answer's first `bytes` arrive (a negative
+ * What happens to the next request: nothing special, it never arrives, its answer is lost, only the answer's first `bytes` arrive (a negative
  * number counts from its end), or the relay answers itself.
  */
-export type NetworkFault = "request lost" | "answer lost" | { bytes: number } | { answer: string };
+export type NetworkFault = "none" | "request lost" | "answer lost" | { bytes: number } | { answer: string };
 
 export interface CarriedRequest {
   method: string;

@@ -47,6 +47,8 @@ export const ownTests: Readonly<Record<string, { path: string; blocks: number }>
   "docs/clients-php.md": { path: "test/clients/php-page.slow.test.ts", blocks: 1 },
   "docs/clients-python.md": { path: "test/clients/python-page.slow.test.ts", blocks: 1 },
   "docs/clients-typescript.md": { path: "test/clients/typescript-package.slow.test.ts", blocks: 2 },
+  "docs/fossbilling.md": { path: "test/integrations/panel.ts", blocks: 1 },
+  "docs/whmcs.md": { path: "test/integrations/panel.ts", blocks: 1 },
   "docs/mcp.md": { path: "mcp/page.test.ts", blocks: 3 },
 };
 
