@@ -80,6 +80,7 @@ export const tags = [
   { name: "Renewals", description: "What happens at the end of each term." },
   { name: "Hosting accounts", description: "FTP, web space and host names." },
   { name: "Events", description: "What has happened, as it happens." },
+  { name: "Webhooks", description: "Events, sent to an address of yours." },
   { name: "Later form", description: "The same under /v2, in the shapes of a later form of this API." },
   { name: "About this API", description: "Without a signature." },
 ] as const;
@@ -92,7 +93,7 @@ const tagsOfPaths: Readonly<Record<string, TagName>> = {
   hostingaccounts: "Hosting accounts",
   servicepacks: "Hosting accounts",
   events: "Events",
-  webhooks: "Events",
+  webhooks: "Webhooks",
   v2: "Later form",
 };
 const tagOf = (path: string): TagName => tagsOfPaths[path.split("/")[1]!] ?? "About this API";
