@@ -1034,6 +1034,7 @@ TABLE webhooks
   era integer NOT NULL
   transaction xid8 NOT NULL
   number bigint NOT NULL
+  begun pg_snapshot DEFAULT pg_current_snapshot()
   created_at timestamp with time zone NOT NULL
   next_step_at timestamp with time zone
   version bigint NOT NULL DEFAULT 0

@@ -23,6 +23,8 @@ CREATE TABLE webhooks (
   era integer NOT NULL,
   transaction xid8 NOT NULL,
   number bigint NOT NULL,
+  -- What it shows happened before the webhook was made, although it lies after the place. Null: nothing.
+  begun pg_snapshot DEFAULT pg_current_snapshot(),
   created_at timestamptz NOT NULL,
   next_step_at timestamptz,
   version bigint NOT NULL DEFAULT 0,

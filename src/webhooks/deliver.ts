@@ -21,7 +21,7 @@ const hourMs = 60 * minuteMs;
 export const givenUpAfterMs = 72 * hourMs;
 /** After the first attempt, the second, and so on; the last one repeats. */
 const retryMs = [5 * secondMs, 5 * minuteMs, 30 * minuteMs, 2 * hourMs, 5 * hourMs, 10 * hourMs, 12 * hourMs];
-/** The pause after one failure, after two in a row, and so on; the last one repeats. */
+/** Between the steps of a webhook, by its failures in a row; the last one repeats. */
 const pauseMs = [5 * secondMs, 30 * secondMs, 2 * minuteMs, 10 * minuteMs, 30 * minuteMs];
 const retryAfterJitter = 0.2;
 const heldBackMs = 250;
@@ -56,9 +56,11 @@ type Webhook = NonNullable<(typeof findWebhook)["row"]>;
 const makeDeliveries = statement(
   "webhook-deliveries-make",
   `WITH own AS MATERIALIZED (
-     SELECT id, reseller_id, era, transaction, number FROM webhooks WHERE id = $id FOR UPDATE),
+     SELECT id, reseller_id, era, transaction, number, begun FROM webhooks WHERE id = $id FOR UPDATE),
    page AS MATERIALIZED (
-     SELECT event.id, event.era, event.transaction, event.number, event.at, event.type, event.data FROM own CROSS JOIN event_log AS log CROSS JOIN LATERAL (
+     SELECT event.id, event.era, event.transaction, event.number, event.at, event.type, event.data,
+       event.era = own.era AND coalesce(pg_visible_in_snapshot(event.transaction, own.begun), false) AS is_before
+     FROM own CROSS JOIN event_log AS log CROSS JOIN LATERAL (
        SELECT ${eventId("event")} AS id, event.era, event.transaction, event.number, event.at, event.type, event.data FROM events AS event
        WHERE event.reseller_id = own.reseller_id AND (event.era, event.transaction, event.number) > (own.era, own.transaction, own.number)
          AND ${isVisible("event")}
@@ -66,10 +68,11 @@ const makeDeliveries = statement(
    made AS (
      INSERT INTO webhook_deliveries (webhook_id, event_id, type, body, created_at, next_at, ends_at)
      SELECT $id, id, type, jsonb_build_object('id', id, 'type', type, 'created_at', iso_time(at), 'data', data), $now, $now, $ends_at
-     FROM page WHERE type = ANY ($types::text[]) ORDER BY era, transaction, number
+     FROM page WHERE type = ANY ($types::text[]) AND NOT is_before ORDER BY era, transaction, number
      ON CONFLICT DO NOTHING),
    last AS (SELECT era, transaction, number FROM page ORDER BY era DESC, transaction DESC, number DESC LIMIT 1)
-   UPDATE webhooks SET era = last.era, transaction = last.transaction, number = last.number
+   UPDATE webhooks SET era = last.era, transaction = last.transaction, number = last.number,
+     begun = CASE WHEN webhooks.era = last.era THEN webhooks.begun END
    FROM last WHERE webhooks.id = $id
    RETURNING version, (SELECT count(*) FROM page) = ${eventsAtOnceMax} AS has_more` as string,
   { version: "int8", has_more: "bool" },

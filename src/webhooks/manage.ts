@@ -49,12 +49,13 @@ const secretField = {
 };
 const secretShape = Type.Object({ ...webhookShape.properties, ...secretField }, { title: "WebhookWithSecret" });
 
+// Its place lies before all transactions that are underway; `begun` tells their events from those that happened before.
 const insert = statement(
   "webhook-insert",
   `INSERT INTO webhooks (webhook_code, reseller_id, url, description, types, scopes, secret_sealed, era, transaction, number,
      created_at)
    SELECT $code, $reseller_id, $url, $description, $types::text[], $scopes::text[], $secret_sealed, era,
-     pg_snapshot_xmax(pg_current_snapshot()), 0, $now
+     pg_snapshot_xmin(pg_current_snapshot()), 0, $now
    FROM event_log RETURNING ${shownSql}` as string,
   shownColumns,
 );
