@@ -23,7 +23,9 @@ export const givenUpAfterMs = 72 * hourMs;
 const retryMs = [5 * secondMs, 5 * minuteMs, 30 * minuteMs, 2 * hourMs, 5 * hourMs, 10 * hourMs, 12 * hourMs];
 /** Between the steps of a webhook, by its failures in a row; the last one repeats. */
 const pauseMs = [5 * secondMs, 30 * secondMs, 2 * minuteMs, 10 * minuteMs, 30 * minuteMs];
-const retryAfterJitter = 0.2;
+const retryJitter = 0.2;
+/** As many failures in a row are an outage: afterwards, what waits is sent at once. Fewer may be the trouble with one event. */
+const outageFailuresMin = 3;
 const heldBackMs = 250;
 
 const eventsAtOnceMax = 500;
@@ -103,6 +105,12 @@ const noteAttempt = statement(
   {},
 );
 
+const bringForward = statement(
+  "webhook-deliveries-forward",
+  "UPDATE webhook_deliveries SET next_at = $now WHERE webhook_id = $id AND status = 'Pending' AND next_at > $now",
+  {},
+);
+
 // A webhook that was changed meanwhile, or has new events, stays due.
 const endStep = statement(
   "webhook-step-end",
@@ -144,35 +152,37 @@ async function fanOut({ database, clock }: Context, id: number, { types, scopes,
 interface Health {
   /** Whether the last attempt was delivered, or there was none and there is no failure. */
   isWell: boolean;
+  /** Steps in a row in which one failed. */
   failures: number;
+  /** What the receiver asked for. */
+  retryAfterMs: number;
 }
 
 /** Ends early when one fails: the next step tries one alone. */
 async function sendAll(context: Context, webhook: Webhook, due: readonly Delivery[]): Promise<Health> {
   const waiting = due.slice();
-  let { failure_count: failures } = webhook;
-  let hasFailed = false;
+  const attempts: Attempt[] = [];
+  const hasFailed = () => attempts.some(({ isDelivered }) => !isDelivered);
   const sendSome = async () => {
-    for (let next = waiting.shift(); next && !hasFailed; next = waiting.shift()) {
-      if (await deliver(context, webhook, next)) failures = 0;
-      else {
-        hasFailed = true;
-        failures++;
-      }
+    for (let next = waiting.shift(); next && !hasFailed(); next = waiting.shift()) {
+      attempts.push(await deliver(context, webhook, next));
     }
   };
   await Promise.all(Array.from({ length: requestsAtOnceMax }, sendSome));
-  return { isWell: !hasFailed && failures === 0, failures };
+  const before = attempts.some(({ isDelivered }) => isDelivered) ? 0 : webhook.failure_count;
+  const failures = hasFailed() ? before + 1 : before;
+  const retryAfterMs = Math.max(0, ...attempts.map((attempt) => attempt.retryAfterMs ?? 0));
+  return { isWell: failures === 0, failures, retryAfterMs };
 }
 
-async function deliver(context: Context, webhook: Webhook, delivery: Delivery): Promise<boolean> {
+async function deliver(context: Context, webhook: Webhook, delivery: Delivery): Promise<Attempt> {
   const { clock, database } = context;
   const body = JSON.stringify(delivery.body);
   const content = { id: delivery.event_id, timestamp: unixSeconds(clock), body };
   const headers = webhookHeaders(content, secretsOf(context, webhook));
   const attempt = await sendWebhook(context, { url: webhook.url, headers, body });
   await database.query(noteAttempt, { id: delivery.id, ...noteOf(context, delivery, attempt) });
-  return attempt.isDelivered;
+  return attempt;
 }
 
 function secretsOf({ sealer }: Context, { webhook_code, secret_sealed, previous_secret_sealed }: Webhook): Secret[] {
@@ -183,7 +193,7 @@ function secretsOf({ sealer }: Context, { webhook_code, secret_sealed, previous_
 function noteOf({ clock, random }: Context, { attempts, ends_at }: Delivery, attempt: Attempt) {
   const now = clock.now();
   const delayMs = retryMs[Math.min(attempts, retryMs.length - 1)]!;
-  const later = delayMs + random.below(Math.floor(delayMs * retryAfterJitter));
+  const later = Math.max(delayMs, attempt.retryAfterMs ?? 0) + random.below(Math.floor(delayMs * retryJitter));
   const isOver = now >= ends_at;
   return {
     now,
@@ -200,15 +210,17 @@ async function end(
   context: Context,
   id: number,
   webhook: Webhook,
-  { isWell, failures }: Health,
+  { isWell, failures, retryAfterMs }: Health,
   { isAtOnce, isHeldBack: hasHeldBack }: { isAtOnce: boolean; isHeldBack: boolean },
 ): Promise<void> {
   const now = context.clock.now();
   const failingSince = isWell ? null : (webhook.failing_since ?? now);
   const isGivenUp = failingSince !== null && now.getTime() - failingSince.getTime() >= givenUpAfterMs;
-  const pause = failures === 0 ? 0 : pauseMs[Math.min(failures, pauseMs.length) - 1]!;
+  const pause = failures === 0 ? 0 : Math.max(pauseMs[Math.min(failures, pauseMs.length) - 1]!, retryAfterMs);
+  const isBack = isWell && webhook.failure_count >= outageFailuresMin;
   const reason = isGivenUp ? "Every delivery has failed for 3 days." : null;
   await context.database.transaction(async (tx) => {
+    if (isBack) await tx.query(bringForward, { id, now });
     const [ended] = await tx.query(endStep, {
       id,
       now,
@@ -216,7 +228,7 @@ async function end(
       failing_since: failingSince,
       failure_count: failures,
       disabled_reason: reason,
-      is_at_once: isAtOnce,
+      is_at_once: isAtOnce || isBack,
       not_before: hasHeldBack
         ? new Date(now.getTime() + heldBackMs)
         : pause > 0

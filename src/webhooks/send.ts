@@ -8,6 +8,7 @@ import { findAddresses, isAllowedAddress, parseWebhookUrl, RefusedAddress } from
 /** From the look-up of the name to the end of the answer. */
 const answerMsMax = 10_000;
 const answerBytesMax = 4 * 1024;
+const retryAfterMsMax = 60 * 60_000;
 
 export interface WebhookRequest {
   url: string;
@@ -23,6 +24,8 @@ export interface Attempt {
   answerText?: string;
   /** Why it was not delivered, for people. */
   errorText?: string;
+  /** When the receiver is busy, and says for how long. */
+  retryAfterMs?: number;
   durationMs: number;
 }
 
@@ -55,8 +58,9 @@ async function post(
     const response = await exchange(url, webhook, socket, signal);
     const answerText = await readBeginning(response);
     const { statusCode: answerStatus = 0 } = response;
-    const isDelivered = answerStatus >= 200 && answerStatus <= 299;
-    return { isDelivered, answerStatus, answerText, ...(!isDelivered && { errorText: describeStatus(answerStatus) }) };
+    if (answerStatus >= 200 && answerStatus <= 299) return { isDelivered: true, answerStatus, answerText };
+    const retryAfterMs = readRetryAfter(response);
+    return { isDelivered: false, answerStatus, answerText, errorText: describeStatus(answerStatus), retryAfterMs };
   } finally {
     socket.destroy();
   }
@@ -139,6 +143,8 @@ function exchange(
       },
     });
     outgoing.once("response", resolve).once("error", reject).end(body);
+    // After 101, Node emits neither of them.
+    outgoing.once("close", () => reject(new Error("the connection was closed")));
   });
 }
 
@@ -157,6 +163,13 @@ async function readBeginning(response: IncomingMessage): Promise<string> {
   }
   // PostgreSQL's texts have no NUL.
   return Buffer.concat(parts).subarray(0, answerBytesMax).toString("utf8").replaceAll("\0", "");
+}
+
+/** A time in seconds; a date counts as none. */
+function readRetryAfter({ statusCode, headers }: IncomingMessage): number {
+  const seconds = /^\d{1,9}$/.exec(headers["retry-after"] ?? "")?.[0];
+  if (seconds === undefined || !(statusCode === 429 || statusCode === 503)) return 0;
+  return Math.min(Number(seconds) * 1_000, retryAfterMsMax);
 }
 
 function aborted<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
