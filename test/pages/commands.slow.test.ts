@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmod, copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { emptyDatabase } from "../harness/database.ts";
@@ -24,7 +26,8 @@ before(async () => {
   const { url, api_key: key, api_secret: secret, ftp, web, database_url: database } = system.ready();
   await operated("account", "create", "acme");
   const acme = await operated("key", "create", "--account", "acme");
-  const webhook = await system.client.createWebhook("http://127.0.0.1:8080/");
+  const receiver = await startReceiver();
+  const webhook = await system.client.createWebhook(receiver);
   await runSql(
     database,
     `INSERT INTO poll_messages (registry_id, message_id, received_at, kind, needs_operator, payload)
@@ -47,10 +50,19 @@ before(async () => {
     ["postgres://deedhouse:password@db.example/deedhouse", otherDatabase],
     ["0a1b2c3d4e5f60718293a4b5c6d7e8f9", acme.api_key!],
     ["<id>", "sandbox"],
-    ["https://shop.example.com/", "https://127.0.0.1/"],
+    ["https://shop.example.com/", receiver],
+    ["http://127.0.0.1:8080/", receiver],
     ["wh_5c1f0a9be2d34b7e8a61", webhook.data.id],
   ];
 });
+
+/** @returns the URL of a receiver of webhooks */
+async function startReceiver(): Promise<string> {
+  const server = createServer((request, response) => void request.resume().once("end", () => response.end()));
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  after(() => server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}
 
 /** The tool as an installation has it; npx finds it in its own repository. */
 async function makeTools(): Promise<void> {
