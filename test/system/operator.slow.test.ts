@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, test } from "node:test";
@@ -299,10 +299,15 @@ test("the help of a role that runs alone is not a mistake", async () => {
   }
 });
 
-test("npx deedhouse runs in the checkout, and its help names every command", async () => {
-  const child = spawn("npx", ["deedhouse", "--help"], { cwd: repository, stdio: ["ignore", "pipe", "inherit"] });
+test("npx deedhouse runs in a new checkout without building anything, and its help names every command", async () => {
+  const builtAt = () => statSync(join(repository, "site/dist/index.html"), { throwIfNoEntry: false })?.mtimeMs;
+  const before = builtAt();
+  // As if it had never run here.
+  const env = { ...process.env, npm_config_cache: join(folder, "npm") };
+  const child = spawn("npx", ["deedhouse", "--help"], { cwd: repository, env, stdio: ["ignore", "pipe", "inherit"] });
   const [help, [code]] = await Promise.all([text(child.stdout), once(child, "close")]);
   assert.equal(code, 0);
+  assert.equal(builtAt(), before);
   for (const name of [
     "start",
     "api",
