@@ -95,6 +95,9 @@ final class Bridge
             return array_values(array_diff(get_class_methods(Client::class), ['__construct']));
         }
         $args = array_map(fn (mixed $value): mixed => $value === 'placed!' ? $this->placed : $value, $args);
+        if (str_starts_with($method, 'export')) {
+            return $this->export($method, $args);
+        }
         $statuses = [];
         if (in_array($method, ['finished', 'provisioned'], true)) {
             $args['onStatus'] = static function (Answer $answer) use (&$statuses): void {
@@ -109,6 +112,20 @@ final class Bridge
             $this->placed = $result;
         }
         return $result instanceof Answer ? [...get_object_vars($result), ...($statuses === [] ? [] : ['statuses' => $statuses])] : $result;
+    }
+
+    /**
+     * Writes a list to `file`.
+     *
+     * @param array<string, mixed> $args
+     * @return array{peakBytes: int}
+     */
+    private function export(string $method, array $args): array
+    {
+        $to = isset($args['file']) ? fopen($args['file'], 'wb') : null;
+        memory_reset_peak_usage();
+        $this->client->{$method}($to, ...array_diff_key($args, ['file' => 1]));
+        return ['peakBytes' => memory_get_peak_usage()];
     }
 }
 

@@ -8,6 +8,7 @@ import itertools
 import json
 import sys
 import time
+import tracemalloc
 import types
 from pathlib import Path
 
@@ -63,6 +64,20 @@ def make_client(options):
     return client, clock, notices
 
 
+def export(client, method, args, parts_max):
+    """Writes a list, or its first parts, to ``file``."""
+    path = args.pop("file")
+    tracemalloc.start()
+    with open(path, "wb") as file:
+        parts = getattr(client, method)(**args)
+        for part in itertools.islice(parts, parts_max):
+            file.write(part)
+        parts.close()
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return {"peak_bytes": peak_bytes}
+
+
 def call(client, placed, method, args, items_max=None):
     if method == "sign":
         return sign(args)
@@ -74,6 +89,8 @@ def call(client, placed, method, args, items_max=None):
     args = {
         name: placed if value == "placed!" else value for name, value in args.items()
     }
+    if method.startswith("export_"):
+        return export(client, method, args, items_max)
     statuses = []
     if method in ("finished", "provisioned"):
         args["on_status"] = lambda answer: statuses.append(answer.data["status"])

@@ -72,6 +72,8 @@ test("every program of the page runs", { skip }, async (t) => {
     /domain_name: .*\ntaken-1\.example is taken\n.*Errors.*\npending-never-1\.example is \w+: nothing is lost/s,
   );
   await shows("retries.php", /availability/);
+  await shows("export.php", /^$/);
+  assert.match(readFileSync(join(folder, "domains.csv"), "utf8"), /^domain_name,.*\r\nhello\.example,/);
 });
 
 function workFolder(t: { after(hook: () => void): void }): string {

@@ -66,4 +66,6 @@ test("every program of the page runs with the installed library", { skip }, asyn
     /domain_name: .*\ntaken-1\.example is taken\n.*Errors.*\npending-never-1\.example is \w+: nothing is lost/s,
   );
   await shows("retries.py", /availability/);
+  await shows("export.py", /^$/);
+  assert.match(readFileSync(join(folder, "domains.csv"), "utf8"), /^domain_name,.*\r\nhello\.example,/);
 });

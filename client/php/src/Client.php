@@ -21,6 +21,7 @@ final class Client
     use HostingCalls;
     use EventCalls;
     use WebhookCalls;
+    use ExportCalls;
 
     public const VERSION = '0.1.0';
 

@@ -35,15 +35,23 @@ final class Connection
 
     /**
      * @param array<string, string> $headers
+     * @param ?\Closure(string): void $receive gets a list as CSV, in parts as they arrive; then the time limits the silence between them
      * @throws NoAnswerException
      */
-    public function exchange(string $method, string $target, array $headers, string $body, float $timeoutSeconds): Reply
-    {
+    public function exchange(
+        string $method,
+        string $target,
+        array $headers,
+        string $body,
+        float $timeoutSeconds,
+        ?\Closure $receive = null,
+    ): Reply {
         $handle = $this->handle ??= curl_init();
         curl_reset($handle);
         $received = [];
         $isHeadWhole = false;
         $text = '';
+        $passedBytes = 0;
         $lines = [...array_map(static fn (string $name, string $value): string => "{$name}: {$value}", array_keys($headers), $headers), 'expect:'];
         curl_setopt_array($handle, [
             CURLOPT_URL => $this->origin . $target,
@@ -55,7 +63,6 @@ final class Connection
             CURLOPT_PROXY => '',
             CURLOPT_NOPROXY => '*',
             CURLOPT_NOSIGNAL => true,
-            CURLOPT_TIMEOUT_MS => (int) ceil($timeoutSeconds * 1_000),
             CURLOPT_HEADERFUNCTION => static function ($_, string $line) use (&$received, &$isHeadWhole): int {
                 $isHeadWhole = trim($line) === '';
                 [$name, $value] = [...explode(':', $line, 2), ''];
@@ -64,19 +71,34 @@ final class Connection
                 }
                 return strlen($line);
             },
-            CURLOPT_WRITEFUNCTION => static function ($_, string $part) use (&$text): int {
+            CURLOPT_WRITEFUNCTION => static function ($handle, string $part) use (&$received, &$text, &$passedBytes, $receive): int {
+                $isWanted = curl_getinfo($handle, CURLINFO_RESPONSE_CODE) === 200 && Reply::isCsv($received);
+                if ($receive !== null && $isWanted) {
+                    $receive($part);
+                    $passedBytes += strlen($part);
+                    return strlen($part);
+                }
                 $text .= $part;
                 return strlen($text) > self::RESPONSE_BYTES_MAX ? 0 : strlen($part);
             },
         ]);
+        curl_setopt_array($handle, self::timeLimits($timeoutSeconds, isStream: $receive !== null));
         if ($body !== '') {
             curl_setopt($handle, CURLOPT_POSTFIELDS, $body);
         }
         if ($this->caFile !== null) {
             curl_setopt($handle, CURLOPT_CAINFO, $this->caFile);
         }
-        if (curl_exec($handle) === false) {
-            throw $this->noAnswer($handle, strlen($text), $timeoutSeconds);
+        try {
+            $isWhole = curl_exec($handle);
+        } catch (\Throwable $error) {
+            // The receiver's.
+            $this->close();
+            throw $error;
+        }
+        if ($isWhole === false) {
+            $error = $this->noAnswer($handle, strlen($text), $timeoutSeconds);
+            throw $passedBytes === 0 ? $error : new NoAnswerException("the list broke off, so it is not whole: {$error->getMessage()}", true);
         }
         // For curl, an end among the header lines is the end of the answer.
         if (!$isHeadWhole) {
@@ -90,6 +112,19 @@ final class Connection
     public function close(): void
     {
         $this->handle = null;
+    }
+
+    /** @return array<int, int> */
+    private static function timeLimits(float $seconds, bool $isStream): array
+    {
+        if (!$isStream) {
+            return [CURLOPT_TIMEOUT_MS => (int) ceil($seconds * 1_000)];
+        }
+        return [
+            CURLOPT_CONNECTTIMEOUT_MS => (int) ceil($seconds * 1_000),
+            CURLOPT_LOW_SPEED_LIMIT => 1,
+            CURLOPT_LOW_SPEED_TIME => (int) ceil($seconds),
+        ];
     }
 
     private function noAnswer(\CurlHandle $handle, int $bytes, float $timeoutSeconds): NoAnswerException

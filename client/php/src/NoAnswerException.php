@@ -10,7 +10,7 @@ namespace Deedhouse;
  */
 final class NoAnswerException extends DeedhouseException
 {
-    /** @param bool $isPermanent another attempt would fail, too: the certificate is not trusted */
+    /** @param bool $isPermanent no retry: the certificate is not trusted, or a list was written in part */
     public function __construct(string $message, public readonly bool $isPermanent = false)
     {
         parent::__construct($message);

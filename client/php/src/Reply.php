@@ -23,6 +23,12 @@ final class Reply
         return $this->headers[$name] ?? null;
     }
 
+    /** @param array<string, string> $headers by name in lower case */
+    public static function isCsv(array $headers): bool
+    {
+        return str_starts_with(strtolower($headers['content-type'] ?? ''), 'text/csv');
+    }
+
     /** A header that is a whole number. */
     public function number(string $name): ?int
     {

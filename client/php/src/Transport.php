@@ -89,6 +89,20 @@ final class Transport
         }
     }
 
+    /**
+     * A whole list as CSV, in parts as they arrive.
+     *
+     * @param array<string, string|int|bool|null> $filters
+     * @param \Closure(string): void $receive
+     */
+    public function csv(string $path, array $filters, \Closure $receive): void
+    {
+        $reply = $this->send('GET', $path, $this->query($filters), receive: $receive);
+        if (!Reply::isCsv($reply->headers)) {
+            throw $reply->unexpected('CSV');
+        }
+    }
+
     /** @param ?array<string, mixed> $body */
     public function write(string $method, string $path, ?string $idempotencyKey, ?array $body = null): Answer
     {
@@ -114,6 +128,7 @@ final class Transport
      *
      * @param ?array<string, mixed> $body sent as JSON; fields that are null are left out
      * @param ?int $waitSeconds how long the service may hold the answer
+     * @param ?\Closure(string): void $receive asks for CSV, and gets it in parts
      * @throws ApiException
      * @throws NoAnswerException
      */
@@ -124,16 +139,18 @@ final class Transport
         ?array $body = null,
         ?string $idempotencyKey = null,
         ?int $waitSeconds = null,
+        ?\Closure $receive = null,
     ): Reply {
         $target = $this->connection->path . $path . ($query === '' ? '' : "?{$query}");
         $content = self::json($body);
         $headers = $this->headers($method, $content !== '', $idempotencyKey, $waitSeconds);
+        $headers['accept'] = $receive === null ? 'application/json' : 'text/csv';
         $timeoutSeconds = $this->timeoutSeconds + ($waitSeconds ?? 0);
         $headers['authorization'] = $this->sign($method, $target, $content);
         $previous = null;
         for ($retriesDone = 0;; $retriesDone++) {
             try {
-                $reply = $this->connection->exchange($method, $target, $headers, $content, $timeoutSeconds);
+                $reply = $this->connection->exchange($method, $target, $headers, $content, $timeoutSeconds, $receive);
                 return $reply->status >= 200 && $reply->status <= 299 ? $reply : throw $reply->error();
             } catch (ApiException | NoAnswerException $error) {
                 $plan = $retriesDone < $this->retriesMax ? RetryPlan::after($error, $previous, $retriesDone) : null;
@@ -160,7 +177,7 @@ final class Transport
     /** @return array<string, string> */
     private function headers(string $method, bool $hasBody, ?string $idempotencyKey, ?int $waitSeconds): array
     {
-        $headers = ['accept' => 'application/json', 'user-agent' => $this->userAgent];
+        $headers = ['user-agent' => $this->userAgent];
         if ($hasBody) {
             $headers['content-type'] = 'application/json';
         }

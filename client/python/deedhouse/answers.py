@@ -88,7 +88,7 @@ def object_answer(reply: Reply) -> Answer[Any]:
     """Return an answer with a JSON object."""
     value = _parse_json(reply.text)
     if not isinstance(value, dict):
-        raise _unexpected(reply, "a JSON object")
+        raise unexpected(reply, "a JSON object")
     return Answer(value, **_common(reply))
 
 
@@ -113,7 +113,7 @@ def event_page(reply: Reply) -> EventPage:
     """Return events, and where the link leads."""
     query = parse_qs(_next_query(reply.headers.get("link", "")) or "")
     if "after" not in query:
-        raise _unexpected(reply, "a link to the next events")
+        raise unexpected(reply, "a link to the next events")
     return EventPage(_array(reply), **_common(reply), next=query["after"][0])
 
 
@@ -166,11 +166,11 @@ def _common(reply: Reply) -> dict[str, Any]:
 def _array(reply: Reply) -> list[Any]:
     value = _parse_json(reply.text)
     if not isinstance(value, list):
-        raise _unexpected(reply, "a JSON array")
+        raise unexpected(reply, "a JSON array")
     return value
 
 
-def _unexpected(reply: Reply, wanted: str) -> ApiError:
+def unexpected(reply: Reply, wanted: str) -> ApiError:
     return ApiError(
         status=reply.status,
         error_code=UNEXPECTED_RESPONSE,
@@ -216,7 +216,7 @@ def _field_errors(value: Any) -> tuple[FieldError, ...]:
 def _last_of_location(reply: Reply) -> str:
     segment = reply.headers.get("location", "").rpartition("/")[2]
     if not segment:
-        raise _unexpected(reply, "a location header")
+        raise unexpected(reply, "a location header")
     return unquote(segment)
 
 

@@ -43,6 +43,10 @@ class Calls:
             yield from found.data
             query = found.next_query
 
+    def _csv(self, path: str, filters: Query) -> Iterator[bytes]:
+        """Yield a whole list as CSV, in parts as they arrive."""
+        yield from self._transport.csv(path, query_of(filters))
+
     def _write(
         self,
         method: str,

@@ -7,6 +7,7 @@ from .changes import ChangeCalls
 from .clock import Clock, SystemClock
 from .domains import DomainCalls
 from .events import EventCalls
+from .exports import ExportCalls
 from .hosting import HostingCalls
 from .orders import OrderCalls
 from .transport import OnRetry, Options, Transport
@@ -16,7 +17,13 @@ VERSION = "0.1.0"
 
 
 class Client(
-    DomainCalls, ChangeCalls, OrderCalls, HostingCalls, EventCalls, WebhookCalls
+    DomainCalls,
+    ChangeCalls,
+    OrderCalls,
+    HostingCalls,
+    EventCalls,
+    WebhookCalls,
+    ExportCalls,
 ):
     """All calls of the API, for one service and key.
 

@@ -6,9 +6,9 @@ import os
 import socket
 import ssl
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Any, Optional, Union
 from urllib.parse import urlsplit
 
 from .clock import Clock
@@ -138,6 +138,50 @@ class Connections:
         except BaseException:
             connection.close()
             raise
+
+    def stream(
+        self, target: str, headers: Mapping[str, str], timeout_seconds: float
+    ) -> Union[Reply, Iterator[bytes]]:
+        """Send a GET for CSV; return it in parts as they arrive, or the answer instead.
+
+        It has a connection of its own, so other calls can be made meanwhile. The
+        timeout limits the silence between parts.
+        """
+        connection = self._new_connection()
+        connection.timeout = timeout_seconds
+        try:
+            connection.request("GET", target, None, dict(headers))
+            response = connection.getresponse()
+            media_type = response.headers.get_content_type()
+            if response.status == 200 and media_type == "text/csv":
+                return self._parts(connection, response, timeout_seconds)
+            deadline = self._clock.monotonic() + timeout_seconds
+            reply = self._read(response, deadline)
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()
+            raise self._no_answer(error, timeout_seconds) from error
+        except BaseException:
+            connection.close()
+            raise
+        connection.close()
+        return reply
+
+    def _parts(
+        self,
+        connection: http.client.HTTPConnection,
+        response: http.client.HTTPResponse,
+        timeout_seconds: float,
+    ) -> Iterator[bytes]:
+        try:
+            while chunk := response.read1(_CHUNK_BYTES):
+                yield chunk
+        except (OSError, http.client.HTTPException) as error:
+            reason = self._no_answer(error, timeout_seconds)
+            raise NoAnswerError(
+                f"the list broke off, so it is not whole: {reason}", is_permanent=True
+            ) from error
+        finally:
+            connection.close()
 
     def close(self) -> None:
         """Close the connection of this thread; the next call opens another one."""

@@ -39,7 +39,7 @@ class DomainCalls(Calls):
         Route: GET /domains
         Errors: bad_request, invalid_paging_request
         """
-        filters = _domain_filter(name_prefix, expires_before, will_renew)
+        filters = domain_filter(name_prefix, expires_before, will_renew)
         return self._page("/domains", {**filters, "skip": skip, "take": take})
 
     def all_domains(
@@ -56,7 +56,7 @@ class DomainCalls(Calls):
         Route: GET /domains
         Errors: bad_request, invalid_paging_request
         """
-        filters = _domain_filter(name_prefix, expires_before, will_renew)
+        filters = domain_filter(name_prefix, expires_before, will_renew)
         return self._all("/domains", filters)
 
     def get_domain(self, domain_name: str) -> Answer[Domain]:
@@ -203,11 +203,12 @@ class DomainCalls(Calls):
         return self._all("/renewals", {"status": status})
 
 
-def _domain_filter(
+def domain_filter(
     name_prefix: Optional[str],
     expires_before: Optional[str],
     will_renew: Optional[bool],
 ) -> Query:
+    """Return the filters of a list of names."""
     return {
         "name_prefix": name_prefix,
         "expires_before": expires_before,

@@ -71,7 +71,7 @@ class NoAnswerError(DeedhouseError):
 
     def __init__(self, message: str, *, is_permanent: bool = False) -> None:
         super().__init__(message)
-        #: Another attempt would fail, too: the certificate is not trusted.
+        #: No retry: the certificate is not trusted, or a list was given out in part.
         self.is_permanent = is_permanent
 
 

@@ -2,18 +2,19 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Callable, Optional, Union
+from typing import Any, Callable, Optional, TypeVar, Union
 from urllib.parse import quote, urlencode
 
-from .answers import api_error
+from .answers import api_error, unexpected
 from .clock import Clock
 from .connection import Connections, Reply, parse_base_url
 from .errors import ApiError, NoAnswerError
 from .retry import Failure, RetryNotice, plan_retry
 from .signing import SignInput, authorization_header, new_idempotency_key, new_nonce
 
+_Result = TypeVar("_Result")
 OnRetry = Callable[[RetryNotice], None]
 Query = Mapping[str, Union[str, int, bool, None]]
 
@@ -81,18 +82,53 @@ class Transport:
 
         ``wait_seconds`` is how long the service may hold the answer.
         """
-        target = self._url.path + path + (f"?{query}" if query else "")
+        target = self._target(path, query)
         content = _json_bytes(body)
         headers = self._headers(method, bool(content), idempotency_key, wait_seconds)
         timeout_seconds = self._options.timeout_seconds + (wait_seconds or 0)
+
+        def attempt() -> Reply:
+            return _successful(
+                self._connections.exchange(
+                    method, target, headers, content, timeout_seconds
+                )
+            )
+
+        return self._with_retries(method, target, headers, content, attempt)
+
+    def csv(self, path: str, query: str) -> Iterator[bytes]:
+        """Open a whole list as CSV; raise ``ApiError`` or ``NoAnswerError``.
+
+        Its parts are bytes as they arrive.
+        """
+        target = self._target(path, query)
+        headers = {**self._headers("GET", False, None, None), "accept": "text/csv"}
+
+        def attempt() -> Iterator[bytes]:
+            found = self._connections.stream(
+                target, headers, self._options.timeout_seconds
+            )
+            if isinstance(found, Reply):
+                raise unexpected(_successful(found), "CSV")
+            return found
+
+        return self._with_retries("GET", target, headers, b"", attempt)
+
+    def _with_retries(
+        self,
+        method: str,
+        target: str,
+        headers: dict[str, str],
+        content: bytes,
+        attempt: Callable[[], _Result],
+    ) -> _Result:
+        """Sign, and make attempts; ``headers`` gets the signature."""
         headers["authorization"] = self._sign(method, target, content)
         previous: Optional[Failure] = None
         retries_done = 0
         while True:
             try:
-                return self._send_once(
-                    method, target, headers, content, timeout_seconds
-                )
+                return attempt()
             except (ApiError, NoAnswerError) as error:
                 if retries_done >= self._options.retries_max:
                     raise
@@ -109,6 +145,9 @@ class Transport:
             self.clock.sleep(plan.delay_seconds)
             if plan.is_signed_again:
                 headers["authorization"] = self._sign(method, target, content)
+
+    def _target(self, path: str, query: str) -> str:
+        return self._url.path + path + (f"?{query}" if query else "")
 
     def close(self) -> None:
         """Close the connection of this thread."""
@@ -149,20 +188,11 @@ class Transport:
             )
         )
 
-    def _send_once(
-        self,
-        method: str,
-        target: str,
-        headers: Mapping[str, str],
-        body: bytes,
-        timeout_seconds: float,
-    ) -> Reply:
-        reply = self._connections.exchange(
-            method, target, headers, body, timeout_seconds
-        )
-        if not 200 <= reply.status <= 299:
-            raise api_error(reply)
-        return reply
+
+def _successful(reply: Reply) -> Reply:
+    if not 200 <= reply.status <= 299:
+        raise api_error(reply)
+    return reply
 
 
 def _json_bytes(body: Optional[Mapping[str, Any]]) -> bytes:
