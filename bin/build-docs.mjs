@@ -1,12 +1,10 @@
 // Builds the documentation that the api serves under /docs. `npm ci` runs it, so that the first start has the documentation.
+// The first `npx deedhouse` of a checkout links it, and npm prepares what it links: then package.json leaves the documentation alone.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
 const folder = fileURLToPath(new URL("../site", import.meta.url));
 const isOptional = process.argv.includes("--optional");
-
-// The first `npx deedhouse` of a checkout links it, and npm prepares what it links. The documentation is built already, or can wait.
-if (isOptional && process.env.npm_command === "exec") process.exit();
 
 try {
   // TypeScript, which only the project's Node runs; npm has put it before others.
