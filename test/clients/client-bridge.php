@@ -9,7 +9,6 @@ require dirname(__DIR__, 2) . '/client/php/autoload.php';
 use Deedhouse\Answer;
 use Deedhouse\Client;
 use Deedhouse\Clock;
-use Deedhouse\DeedhouseException;
 use Deedhouse\PlacedAccount;
 use Deedhouse\PlacedOrder;
 use Deedhouse\RetryNotice;
@@ -67,7 +66,7 @@ final class Bridge
         $said = [];
         try {
             $said['result'] = $this->call($call['method'], $call['args'], $call['items_max'] ?? null);
-        } catch (DeedhouseException | \InvalidArgumentException $error) {
+        } catch (\RuntimeException | \InvalidArgumentException $error) {
             $kind = str_replace('Exception', '', (new ReflectionClass($error))->getShortName());
             $said['error'] = [...get_object_vars($error), 'type' => $kind, 'message' => $error->getMessage()];
         }
@@ -115,16 +114,16 @@ final class Bridge
     }
 
     /**
-     * Writes a list to `file`.
+     * Writes a list to `file`, opened with `mode`.
      *
      * @param array<string, mixed> $args
      * @return array{peakBytes: int}
      */
     private function export(string $method, array $args): array
     {
-        $to = isset($args['file']) ? fopen($args['file'], 'wb') : null;
+        $to = isset($args['file']) ? fopen($args['file'], $args['mode'] ?? 'wb') : null;
         memory_reset_peak_usage();
-        $this->client->{$method}($to, ...array_diff_key($args, ['file' => 1]));
+        $this->client->{$method}($to, ...array_diff_key($args, ['file' => 1, 'mode' => 1]));
         return ['peakBytes' => memory_get_peak_usage()];
     }
 }

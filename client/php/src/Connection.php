@@ -72,7 +72,7 @@ final class Connection
                 return strlen($line);
             },
             CURLOPT_WRITEFUNCTION => static function ($handle, string $part) use (&$received, &$text, &$passedBytes, $receive): int {
-                $isWanted = curl_getinfo($handle, CURLINFO_RESPONSE_CODE) === 200 && Reply::isCsv($received);
+                $isWanted = intdiv(curl_getinfo($handle, CURLINFO_RESPONSE_CODE), 100) === 2 && Reply::isCsv($received);
                 if ($receive !== null && $isWanted) {
                     $receive($part);
                     $passedBytes += strlen($part);

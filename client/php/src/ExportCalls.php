@@ -60,6 +60,10 @@ trait ExportCalls
         if (!is_resource($to) || get_resource_type($to) !== 'stream') {
             throw new \InvalidArgumentException('a list is written to a stream, such as fopen(\'domains.csv\', \'wb\')');
         }
+        // Otherwise the first write would say so, after the service has counted ten requests.
+        if (strpbrk(stream_get_meta_data($to)['mode'], 'waxc+') === false) {
+            throw new \InvalidArgumentException('the stream is not open for writing: open it with the mode \'wb\'');
+        }
         return static function (string $part) use ($to): void {
             if (@fwrite($to, $part) !== strlen($part)) {
                 throw new \RuntimeException('the list could not be written to the stream, so it is not whole');
