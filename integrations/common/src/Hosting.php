@@ -92,8 +92,12 @@ final class Hosting
     /** A repeat finds no account, and that is what was asked for. */
     public function delete(string $identifier): void
     {
-        if ($this->find($identifier) !== null) {
+        try {
             $this->session->client->deleteHostingAccount($identifier);
+        } catch (ApiException $refused) {
+            if ($refused->errorCode !== self::NOT_FOUND) {
+                throw $refused;
+            }
         }
     }
 
