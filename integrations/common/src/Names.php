@@ -9,6 +9,8 @@ use Deedhouse\ApiException;
 /** What a panel does with a registered name. */
 final class Names
 {
+    /** The statuses of an order in progress. */
+    public const OPEN = ['NotProvisioned', 'Processing', 'Pending'];
     /** Departures that are looked through for one name. */
     private const DEPARTURES_MAX = 1_000;
 

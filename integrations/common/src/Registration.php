@@ -50,7 +50,7 @@ final class Registration
     private function order(): string
     {
         // Read before anything is sent: an order that ends in between keeps its number, and is answered again.
-        $attempt = $this->session->ended($this->name, 'create');
+        $attempt = $this->session->endedRegistrations($this->name);
         try {
             $checked = $this->session->client->checkRegistration(
                 $this->name,

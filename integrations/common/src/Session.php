@@ -95,10 +95,12 @@ final class Session
         return $total;
     }
 
-    /** How many orders of this name and kind have ended, whether well or not. */
-    public function ended(string $name, string $kind): int
+    /** How many registrations of this name have ended, whether well or not. Only the newest can still be in progress. */
+    public function endedRegistrations(string $name): int
     {
-        return $this->failures($name, $kind) + ($this->client->listOrders($name, $kind, 'Finished', take: 1)->total ?? 0);
+        $page = $this->client->listOrders($name, 'create', take: 1);
+        $isOpen = in_array($page->data[0]['status'] ?? null, Names::OPEN, true);
+        return ($page->total ?? 0) - ($isOpen ? 1 : 0);
     }
 
     /**

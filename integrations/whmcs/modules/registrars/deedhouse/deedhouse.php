@@ -247,7 +247,7 @@ function deedhouse_Sync(array $params): array
         $domain = $names->find($name);
         $order = $domain === null ? $names->newestOrder($name, 'create') : null;
         $status = $order['status'] ?? null;
-        if (in_array($status, ['NotProvisioned', 'Processing', 'Pending'], true)) {
+        if (in_array($status, Names::OPEN, true)) {
             return ['active' => false, 'cancelled' => false, 'transferredAway' => false];
         }
         // The order may have finished since the first look.
