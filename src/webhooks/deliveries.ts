@@ -109,6 +109,10 @@ const addTest = statement(
   { id: "int8" },
 );
 
+const sending: UseCase["docs"]["answers"] = {
+  202: { description: "It is being sent; `location` is the list of deliveries.", headers: ["location", "check-after"] },
+};
+
 /** POST /webhooks/<webhook_id>/test */
 export const testWebhook: UseCase = {
   errors: ["webhook_not_found", "webhook_disabled"],
@@ -117,12 +121,7 @@ export const testWebhook: UseCase = {
     operation: "testWebhook",
     summary: "Sends an event of the type `webhook.test`.",
     description: "As any other event: its delivery is in the list, with the answer. The request has no body.",
-    answers: {
-      202: {
-        description: "It is being sent; `location` is the list of deliveries.",
-        headers: ["location", "check-after"],
-      },
-    },
+    answers: sending,
   },
   async handle(context, request) {
     const webhook = await getOwnWebhook(context.database, request);
@@ -154,12 +153,7 @@ export const resendWebhookDelivery: UseCase = {
     operation: "resendWebhookDelivery",
     summary: "Sends an event to a webhook again, with the same id.",
     description: "Also one that was delivered, or given up. The request has no body.",
-    answers: {
-      202: {
-        description: "It is being sent; `location` is the list of deliveries.",
-        headers: ["location", "check-after"],
-      },
-    },
+    answers: sending,
   },
   async handle(context, request) {
     const webhook = await getOwnWebhook(context.database, request);
