@@ -1,7 +1,7 @@
 /**
- * The log of events, in the order of their transactions. A reader sees only what lies below the oldest transaction that is still
- * running: one that commits later has a place after everything that was read, so no event is ever passed over. A transaction that
- * stays open holds all later events back.
+ * The log of events, in the order of their transactions. A reader sees only what lies below the horizon, the oldest transaction of
+ * this database that is still running: one that commits later has a place after everything that was read, so no event is ever
+ * passed over. A transaction that stays open holds all later events back.
  */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
@@ -30,19 +30,35 @@ export function parsePosition(text: string): Position | undefined {
 /** SQL: the id of a row of `events`. */
 export const eventId = (row: string) => `concat_ws('_', 'evt', ${row}.era, ${row}.transaction, ${row}.number)`;
 
-/** SQL: whether a row of `events` is seen by readers, given `event_log` as `log`. */
-export const isVisible = (row: string) =>
-  `(${row}.era < log.era OR ${row}.transaction < pg_snapshot_xmin(pg_current_snapshot()))`;
+/**
+ * SQL: `log`, the row of `event_log` with the horizon. Of the transactions that the statement's snapshot shows as running, those that
+ * are known to be another database's can't write events here. One that has ended since the snapshot is not known any more, and
+ * counts, so the horizon can go back; it is looked up once for a statement.
+ */
+export const withLog = `log AS MATERIALIZED (
+     SELECT era, deleted_era, deleted_transaction, deleted_number, coalesce(
+       (SELECT running.id FROM pg_snapshot_xip(pg_current_snapshot()) AS running (id)
+        WHERE NOT EXISTS (SELECT FROM pg_stat_activity AS activity
+          WHERE activity.backend_xid = running.id::xid AND activity.datname <> current_database())
+        ORDER BY running.id LIMIT 1),
+       pg_snapshot_xmax(pg_current_snapshot())) AS horizon
+     FROM event_log)`;
+
+/** SQL: whether readers see a row of `events`, given `withLog`. */
+export const isVisible = (row: string) => `(${row}.era < log.era OR ${row}.transaction < log.horizon)`;
+
+/** SQL: whether a row of `events` waits for an older transaction, given `withLog`. */
+export const isHeldBack = (row: string) => `(${row}.era = log.era AND ${row}.transaction >= log.horizon)`;
 
 const readPage = statement(
   "events-page",
-  `SELECT page.id, page.type, page.at, page.data,
-     log.era AS log_era, pg_snapshot_xmin(pg_current_snapshot())::text AS log_transaction,
-     EXISTS (SELECT FROM events AS held WHERE held.reseller_id = $reseller_id AND held.era = log.era
-       AND held.transaction >= pg_snapshot_xmin(pg_current_snapshot())) AS is_held_back,
+  `WITH ${withLog}
+   SELECT page.id, page.type, page.at, page.data, log.era AS log_era, log.horizon::text AS log_horizon,
+     ($era, $transaction::xid8) >= (log.era, log.horizon) AS is_past_horizon,
+     EXISTS (SELECT FROM events AS held WHERE held.reseller_id = $reseller_id AND ${isHeldBack("held")}) AS is_held_back,
      (log.deleted_era, log.deleted_transaction, log.deleted_number) > ($era, $transaction::xid8, $number::int8) AS is_expired,
      ($era, $transaction::xid8) > (log.era, pg_snapshot_xmax(pg_current_snapshot())) AS is_ahead
-   FROM event_log AS log LEFT JOIN LATERAL (
+   FROM log LEFT JOIN LATERAL (
      SELECT ${eventId("event")} AS id, event.type, event.at, event.data,
        row_number() OVER (ORDER BY event.era, event.transaction, event.number) AS place
      FROM events AS event
@@ -56,7 +72,8 @@ const readPage = statement(
     at: "timestamptz?",
     data: "jsonb?",
     log_era: "int4",
-    log_transaction: "text",
+    log_horizon: "text",
+    is_past_horizon: "bool",
     is_held_back: "bool",
     is_expired: "bool?",
     is_ahead: "bool?",
@@ -87,10 +104,10 @@ export async function readEvents(
 ): Promise<EventPage> {
   const values = { reseller_id: resellerId, types: types.slice(), limit, ...after };
   const rows = await database.query(readPage, values);
-  const { log_era, log_transaction, is_held_back, is_expired, is_ahead } = rows[0]!;
+  const { log_era, log_horizon, is_past_horizon, is_held_back, is_expired, is_ahead } = rows[0]!;
   const events = rows.flatMap(({ id, type, at, data }) => (id === null ? [] : [{ id, type: type!, at: at!, data }]));
   const hasMore = events.length === limit;
-  const end = { era: log_era, transaction: log_transaction, number: "0" };
+  const end = is_past_horizon ? after : { era: log_era, transaction: log_horizon, number: "0" };
   const isFromStart = after.era === 0;
   return {
     events,
@@ -103,7 +120,7 @@ export async function readEvents(
 
 const readEnd = statement(
   "events-end",
-  `SELECT era, pg_snapshot_xmin(pg_current_snapshot())::text AS transaction, '0' AS number FROM event_log`,
+  `WITH ${withLog} SELECT era, horizon::text AS transaction, '0' AS number FROM log`,
   { era: "int4", transaction: "text", number: "text" },
 );
 

@@ -7,7 +7,7 @@ import { raiseAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { selectTypes, typesOf } from "#events/catalogue.ts";
-import { eventId, isVisible } from "#events/log.ts";
+import { eventId, isHeldBack, isVisible, withLog } from "#events/log.ts";
 import { unixSeconds } from "#lib/clock.ts";
 import type { Secret } from "#lib/secret.ts";
 import { webhookSecretRow } from "#webhooks/rows.ts";
@@ -57,12 +57,13 @@ type Webhook = NonNullable<(typeof findWebhook)["row"]>;
 
 const makeDeliveries = statement(
   "webhook-deliveries-make",
-  `WITH own AS MATERIALIZED (
+  `WITH ${withLog},
+   own AS MATERIALIZED (
      SELECT id, reseller_id, era, transaction, number, begun FROM webhooks WHERE id = $id FOR UPDATE),
    page AS MATERIALIZED (
      SELECT event.id, event.era, event.transaction, event.number, event.at, event.type, event.data,
        event.era = own.era AND coalesce(pg_visible_in_snapshot(event.transaction, own.begun), false) AS is_before
-     FROM own CROSS JOIN event_log AS log CROSS JOIN LATERAL (
+     FROM own CROSS JOIN log CROSS JOIN LATERAL (
        SELECT ${eventId("event")} AS id, event.era, event.transaction, event.number, event.at, event.type, event.data FROM events AS event
        WHERE event.reseller_id = own.reseller_id AND (event.era, event.transaction, event.number) > (own.era, own.transaction, own.number)
          AND ${isVisible("event")}
@@ -80,10 +81,11 @@ const makeDeliveries = statement(
   { version: "int8", has_more: "bool" },
 );
 
-const isHeldBack = statement(
+const findHeldBack = statement(
   "webhook-events-held-back",
-  `SELECT EXISTS (SELECT FROM webhooks JOIN events AS held ON held.reseller_id = webhooks.reseller_id CROSS JOIN event_log AS log
-     WHERE webhooks.id = $id AND held.era = log.era AND held.transaction >= pg_snapshot_xmin(pg_current_snapshot())) AS is_held_back`,
+  `WITH ${withLog}
+   SELECT EXISTS (SELECT FROM webhooks JOIN events AS held ON held.reseller_id = webhooks.reseller_id CROSS JOIN log
+     WHERE webhooks.id = $id AND ${isHeldBack("held")}) AS is_held_back`,
   { is_held_back: "bool" },
 );
 
@@ -133,7 +135,7 @@ export async function advanceWebhook(context: Context, id: number): Promise<void
   const limit = webhook.failing_since ? 1 : deliveriesAtOnceMax;
   const due = await database.query(dueDeliveries, { id, now: clock.now(), limit });
   const health = await sendAll(context, webhook, due);
-  const [held] = await database.query(isHeldBack, { id });
+  const [held] = await database.query(findHeldBack, { id });
   await end(context, id, { ...webhook, version: made.version }, health, {
     isAtOnce: made.hasMore || (health.isWell && due.length === limit),
     isHeldBack: held?.is_held_back ?? false,

@@ -5,6 +5,7 @@ import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { ApiError, invalidField } from "#errors.ts";
 import { eventTypes, selectTypes } from "#events/catalogue.ts";
+import { withLog } from "#events/log.ts";
 import { parseBody } from "#use-case/body.ts";
 import { textLike } from "#use-case/docs.ts";
 import type { UseCase } from "#use-case/use-case.ts";
@@ -52,11 +53,12 @@ const secretShape = Type.Object({ ...webhookShape.properties, ...secretField }, 
 // Its place lies before all transactions that are underway; `begun` tells their events from those that happened before.
 const insert = statement(
   "webhook-insert",
-  `INSERT INTO webhooks (webhook_code, reseller_id, url, description, types, scopes, secret_sealed, era, transaction, number,
+  `WITH ${withLog}
+   INSERT INTO webhooks (webhook_code, reseller_id, url, description, types, scopes, secret_sealed, era, transaction, number,
      created_at)
    SELECT $code, $reseller_id, $url, $description, $types::text[], $scopes::text[], $secret_sealed, era,
-     pg_snapshot_xmin(pg_current_snapshot()), 0, $now
-   FROM event_log RETURNING ${shownSql}` as string,
+     horizon, 0, $now
+   FROM log RETURNING ${shownSql}` as string,
   shownColumns,
 );
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { after, type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "pg";
 import { eventTypes, type ShownEvent } from "#events/catalogue.ts";
@@ -52,6 +52,20 @@ async function fromNow(types: string): Promise<string> {
     if (BigInt(end.transaction) > BigInt(now!.id)) return `/events?after=${positionText(end)}&types=${types}`;
     await sleep(10);
   }
+}
+
+/** Writes a history's note, and with it an event. */
+const notice = `INSERT INTO domain_history (domain_name, reseller_id, at, event, note) VALUES ($1, $2, now(), 'registry-notice', $1)`;
+const textsOf = (events: ShownEvent[]) => events.map(({ data }) => (data as { text: string }).text);
+
+/** @returns the connection of a transaction that has written, or could */
+async function openTransaction(t: TestContext, databaseUrl: string): Promise<Client> {
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
+  t.after(() => client.end());
+  await client.query("BEGIN");
+  await client.query("SELECT pg_current_xact_id()");
+  return client;
 }
 
 async function register(as: TestReseller, name: string): Promise<string> {
@@ -135,23 +149,39 @@ test("a hosting account's life is reported to keys that may read hosting", async
   assert.ok((await read(blind, "/events")).events.every(({ type }) => !type.startsWith("hosting.")));
 });
 
-test("no event is passed over: one of an older transaction that commits last comes in its place", async () => {
+test("no event is passed over: one of an older transaction that commits last comes in its place", async (t) => {
   const start = await fromNow("domain.notice");
-  const write = `INSERT INTO domain_history (domain_name, reseller_id, at, event, note) VALUES ($1, $2, now(), 'registry-notice', $1)`;
-  const older = new Client({ connectionString: gateway.databaseUrl });
-  await older.connect();
-  await older.query("BEGIN");
-  await older.query(write, ["older.example", owner.id]);
-  await runSql(gateway.databaseUrl, write, ["younger.example", owner.id]);
+  const older = await openTransaction(t, gateway.databaseUrl);
+  await older.query(notice, ["older.example", owner.id]);
+  await runSql(gateway.databaseUrl, notice, ["younger.example", owner.id]);
   const early = await read(owner, start);
   assert.deepEqual(early.events, [], "the younger one waits for the older one");
   const waiting = read(owner, early.next, wait);
   await older.query("COMMIT");
-  await older.end();
   const { events, next } = await waiting;
   const more = events.length < 2 ? (await read(owner, next, wait)).events : [];
-  const texts = [...events, ...more].map(({ data }) => (data as { text: string }).text);
-  assert.deepEqual(texts, ["older.example", "younger.example"]);
+  assert.deepEqual(textsOf([...events, ...more]), ["older.example", "younger.example"]);
+});
+
+test("a transaction of another database of the same server holds no event back", async (t) => {
+  const start = await fromNow("domain.notice");
+  await openTransaction(t, gateway.databaseUrl.replace(/[^/]+$/, "postgres"));
+  await runSql(gateway.databaseUrl, notice, ["meanwhile.example", owner.id]);
+  const { events, next } = await read(owner, start);
+  assert.deepEqual(textsOf(events), ["meanwhile.example"]);
+  assert.deepEqual((await read(owner, next)).events, []);
+});
+
+// A transaction of another database that ends during a look counts in it, so the next look can see less.
+test("a place that was reached does not go back", async (t) => {
+  await openTransaction(t, gateway.databaseUrl);
+  const [reached] = await runSql<{ id: string }>(
+    gateway.databaseUrl,
+    "SELECT concat_ws('_', 'evt', era, pg_snapshot_xmax(pg_current_snapshot()), 7) AS id FROM event_log",
+  );
+  const { events, next } = await read(owner, `/events?after=${reached!.id}`);
+  assert.deepEqual(events, []);
+  assert.equal(new URL(next, "http://gateway.invalid").searchParams.get("after"), reached!.id);
 });
 
 test("a page leads to the next, however small it is", async () => {
