@@ -14,6 +14,12 @@ const nightDays = 1.01;
 /** Every name is looked at in this time, whatever happens to it. */
 const monthDays = 30;
 
+/** From just before 3:23 UTC, `nightDays` passes two nights, and the second looks only at names with orders since the first. */
+async function travelToNoon({ clock, travel }: Stage): Promise<void> {
+  const dayMs = 24 * 60 * 60_000;
+  await travel(1.5 - (clock.now().getTime() % dayMs) / dayMs);
+}
+
 const read = async ({ gateway, reseller }: Stage) =>
   (await gateway.send(reseller, "GET", `/domains/${name}`)).body as {
     transfer_locked: boolean;
@@ -38,6 +44,7 @@ const history = ({ gateway }: Stage) =>
 
 test("what was changed behind our back is taken over by night, recorded, alarmed if we had set it, and never set back", async (t) => {
   const stage = await startStage(t);
+  await travelToNoon(stage);
   await own(stage, name);
   await lock(stage);
   const sent = updates(stage);
