@@ -33,7 +33,8 @@ export const eventId = (row: string) => `concat_ws('_', 'evt', ${row}.era, ${row
 /**
  * SQL: `log`, the row of `event_log` with the horizon. Of the transactions that the statement's snapshot shows as running, those that
  * are known to be another database's can't write events here. One that has ended since the snapshot is not known any more, and
- * counts, so the horizon can go back; it is looked up once for a statement.
+ * counts, so the horizon can go back; it is looked up once for a statement. For a primary server only: the snapshots of a standby list
+ * no running transactions.
  */
 export const withLog = `log AS MATERIALIZED (
      SELECT era, deleted_era, deleted_transaction, deleted_number, coalesce(
