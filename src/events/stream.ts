@@ -70,7 +70,8 @@ async function* framesOf(
       waitMs: heartbeatMs,
       signal,
     });
-    if (signal.aborted) return;
+    // A page that was read without a key is empty whatever happened: its end is not a place to go on from.
+    if (signal.aborted || !(await request.callerNow())) return;
     position = page.next;
     if (page.events.length > 0) {
       yield framesOfPage(page);
