@@ -73,20 +73,14 @@ const makeDeliveries = statement(
      SELECT $id, id, type, jsonb_build_object('id', id, 'type', type, 'created_at', iso_time(at), 'data', data), $now, $now, $ends_at
      FROM page WHERE type = ANY ($types::text[]) AND NOT is_before ORDER BY era, transaction, number
      ON CONFLICT DO NOTHING),
-   last AS (SELECT era, transaction, number FROM page ORDER BY era DESC, transaction DESC, number DESC LIMIT 1)
-   UPDATE webhooks SET era = last.era, transaction = last.transaction, number = last.number,
-     begun = CASE WHEN webhooks.era = last.era THEN webhooks.begun END
-   FROM last WHERE webhooks.id = $id
-   RETURNING version, (SELECT count(*) FROM page) = ${eventsAtOnceMax} AS has_more` as string,
-  { version: "int8", has_more: "bool" },
-);
-
-const findHeldBack = statement(
-  "webhook-events-held-back",
-  `WITH ${withLog}
-   SELECT EXISTS (SELECT FROM webhooks JOIN events AS held ON held.reseller_id = webhooks.reseller_id CROSS JOIN log
-     WHERE webhooks.id = $id AND ${isHeldBack("held")}) AS is_held_back`,
-  { is_held_back: "bool" },
+   last AS (SELECT era, transaction, number FROM page ORDER BY era DESC, transaction DESC, number DESC LIMIT 1),
+   moved AS (
+     UPDATE webhooks SET era = last.era, transaction = last.transaction, number = last.number,
+       begun = CASE WHEN webhooks.era = last.era THEN webhooks.begun END
+     FROM last WHERE webhooks.id = $id RETURNING webhooks.id)
+   SELECT EXISTS (SELECT FROM moved) AS has_moved, (SELECT count(*) FROM page) = ${eventsAtOnceMax} AS has_more,
+     EXISTS (SELECT FROM own JOIN events AS held USING (reseller_id) CROSS JOIN log WHERE ${isHeldBack("held")}) AS is_held_back` as string,
+  { has_moved: "bool", has_more: "bool", is_held_back: "bool" },
 );
 
 // The rarest attempted first: a delivery that always fails does not keep others from showing that the receiver is well again.
@@ -113,7 +107,7 @@ const bringForward = statement(
   {},
 );
 
-// A webhook that was changed meanwhile, or has new events, stays due.
+// A webhook that has new events stays due. One that its reseller has changed meanwhile begins without failures, and is due already.
 const endStep = statement(
   "webhook-step-end",
   `UPDATE webhooks SET failing_since = $failing_since, failure_count = $failure_count,
@@ -121,9 +115,10 @@ const endStep = statement(
      next_step_at = CASE WHEN $disabled_reason::text IS NOT NULL OR NOT is_enabled THEN NULL
        WHEN version <> $version THEN next_step_at
        WHEN $is_at_once THEN $now
+       WHEN $held_back_until::timestamptz IS NOT NULL THEN $held_back_until
        ELSE greatest($not_before, (SELECT min(next_at) FROM webhook_deliveries WHERE webhook_id = $id AND status = 'Pending')) END
-   WHERE id = $id RETURNING is_enabled`,
-  { is_enabled: "bool" },
+   WHERE id = $id AND url = $url AND failing_since IS NOT DISTINCT FROM $failing_before RETURNING id`,
+  { id: "int8" },
 );
 
 /** The engine's step. */
@@ -135,10 +130,9 @@ export async function advanceWebhook(context: Context, id: number): Promise<void
   const limit = webhook.failing_since ? 1 : deliveriesAtOnceMax;
   const due = await database.query(dueDeliveries, { id, now: clock.now(), limit });
   const health = await sendAll(context, webhook, due);
-  const [held] = await database.query(findHeldBack, { id });
   await end(context, id, { ...webhook, version: made.version }, health, {
     isAtOnce: made.hasMore || (health.isWell && due.length === limit),
-    isHeldBack: held?.is_held_back ?? false,
+    isHeldBack: made.isHeldBack,
   });
 }
 
@@ -148,7 +142,9 @@ async function fanOut({ database, clock }: Context, id: number, { types, scopes,
   const now = clock.now();
   const ends_at = new Date(now.getTime() + givenUpAfterMs);
   const [made] = await database.query(makeDeliveries, { id, types: chosen, now, ends_at });
-  return { version: made?.version ?? version, hasMore: made?.has_more ?? false };
+  const { has_moved, has_more, is_held_back } = made!;
+  // Not the row's version now: an event that the statement could not see yet may have counted it up.
+  return { version: has_moved ? version + 1 : version, hasMore: has_more, isHeldBack: is_held_back };
 }
 
 interface Health {
@@ -227,15 +223,14 @@ async function end(
       id,
       now,
       version: webhook.version,
+      url: webhook.url,
+      failing_before: webhook.failing_since,
       failing_since: failingSince,
       failure_count: failures,
       disabled_reason: reason,
       is_at_once: isAtOnce || isBack,
-      not_before: hasHeldBack
-        ? new Date(now.getTime() + heldBackMs)
-        : pause > 0
-          ? new Date(now.getTime() + pause)
-          : null,
+      not_before: pause > 0 ? new Date(now.getTime() + pause) : null,
+      held_back_until: hasHeldBack && pause === 0 ? new Date(now.getTime() + heldBackMs) : null,
     });
     if (!ended || reason === null) return;
     const note = `every delivery to ${new URL(webhook.url).host} has failed since ${failingSince?.toISOString()}, so it is disabled: tell its reseller`;

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { ServerResponse } from "node:http";
 import { after, test } from "node:test";
 import type { ShownEvent } from "#events/catalogue.ts";
 import { assertError } from "../harness/assert-reply.ts";
@@ -128,6 +129,27 @@ test("a webhook can be changed, disabled, enabled with what happened meanwhile, 
   assert.deepEqual(first.received, []);
   assert.equal((await gateway.send(reseller, "DELETE", webhook.path)).status, 204);
   assertError(await gateway.send(reseller, "GET", webhook.path), "webhook_not_found");
+});
+
+test("a failure that ends after its reseller has given another address is not the new one's", async (t) => {
+  const owner = await gateway.addReseller();
+  const [broken, mended] = [await startReceiver(t), await startReceiver(t)];
+  const asked = Promise.withResolvers<ServerResponse>();
+  broken.answer = asked.resolve;
+  const made = await makeWebhook(gateway, owner, broken.url);
+  const isFailing = "failing_since = now() - interval '73 hours', failure_count = 9";
+  await runSql(gateway.databaseUrl, `UPDATE webhooks SET ${isFailing} WHERE webhook_code = $1`, [made.id]);
+  await tell(gateway, owner, "kept");
+  await runSql(gateway.databaseUrl, "UPDATE webhooks SET next_step_at = now() WHERE webhook_code = $1", [made.id]);
+  const response = await asked.promise;
+  const { status } = await gateway.send(owner, "PUT", made.path, { body: { url: mended.url } });
+  assert.equal(status, 200);
+  response.writeHead(500).end();
+  await until("the delivery fails", async () => (await deliveriesOf(gateway, owner, made))[0]?.attempts === 1);
+  await tell(gateway, owner, "next");
+  await until("the next one arrives", () => textsOf(mended.received).includes("next"));
+  const shown = (await gateway.send(owner, "GET", made.path)).body as { enabled: boolean; failing_since?: string };
+  assert.deepEqual([shown.enabled, shown.failing_since], [true, undefined]);
 });
 
 test("an account has ten webhooks at most", async () => {
