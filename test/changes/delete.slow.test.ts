@@ -7,7 +7,7 @@ import type { TestGateway } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
 import { registrarId, until } from "../orders/judge.ts";
 import { own, renewalOf, type Stage, startStage, untilRenewalIs } from "../renewals/stage.ts";
-import { change, order, received } from "./stage.ts";
+import { change, order, received, replaceWorkerDuring } from "./stage.ts";
 
 const name = "given-up.example";
 const dayMs = 24 * 60 * 60_000;
@@ -105,11 +105,7 @@ test("a delete survives its worker, whether the registry executes it or not", as
     const hold = gateway.registry.hold({ command: "domain:delete", name: killed, at: "before-execution", times: 1 });
     const location = await order(stage, "DELETE", `/domains/${killed}?confirm=${killed}`);
     assert.equal(await order(stage, "DELETE", `/domains/${killed}?confirm=${killed}`), location, "a repeat");
-    await hold.reached(1);
-    await gateway.stopWorker();
-    await hold.abandoned(1);
-    hold.release({ execute: killed === names[0] });
-    await gateway.startWorker();
+    await replaceWorkerDuring(hold, { gateway, execute: killed === names[0] });
     assert.equal((await gateway.settled(reseller, location)).status, "Finished", killed);
     await assertLeft(stage, killed);
   }

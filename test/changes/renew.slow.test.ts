@@ -6,7 +6,7 @@ import { runSql } from "../harness/sql.ts";
 import { until } from "../orders/judge.ts";
 import { operate } from "../orders/operate.ts";
 import { own, renewalOf, type Stage, startStage, untilRenewalIs, yearsLater } from "../renewals/stage.ts";
-import { change, domain, order, received } from "./stage.ts";
+import { change, domain, order, received, replaceWorkerDuring } from "./stage.ts";
 
 const name = "by-hand.example";
 
@@ -105,11 +105,7 @@ test("a renewal by hand survives its worker, whether the registry executes the c
     const before = await expirationOf(stage, killed);
     const hold = gateway.registry.hold({ command: "domain:renew", name: killed, at: "before-execution", times: 1 });
     const location = await order(stage, "POST", renewals(killed), { years: 2, expiration_date: before });
-    await hold.reached(1);
-    await gateway.stopWorker();
-    await hold.abandoned(1);
-    hold.release({ execute: killed === names[0] });
-    await gateway.startWorker();
+    await replaceWorkerDuring(hold, { gateway, execute: killed === names[0] });
     assert.equal((await gateway.settled(reseller, location)).status, "Finished", killed);
     await assertRenewed(stage, killed, before, 2);
   }

@@ -6,7 +6,7 @@ import type { TestReseller } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
 import { until } from "../orders/judge.ts";
 import { own, type Stage, setWillRenew, startStage } from "../renewals/stage.ts";
-import { change, domain, order, received } from "./stage.ts";
+import { change, domain, order, received, replaceWorkerDuring } from "./stage.ts";
 
 const name = "regretted.example";
 /** The add grace period is over. */
@@ -92,12 +92,8 @@ describe("a restore survives its worker at each of its commands, whether the reg
       if (command === "report") {
         held = gateway.registry.hold({ command: "domain:restore", name, at: "before-execution", times: 1 });
         hold.release();
-        await held.reached(1);
       }
-      await gateway.stopWorker();
-      await held.abandoned(1);
-      held.release({ execute });
-      await gateway.startWorker();
+      await replaceWorkerDuring(held, { gateway, execute });
       assert.equal((await gateway.settled(reseller, location)).status, "Finished");
       const kinds = executed(stage).map(({ xml }) => /op="(\w+)"/.exec(xml ?? "")?.[1]);
       assert.deepEqual(kinds, ["request", "report"], "each is executed once");

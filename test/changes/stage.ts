@@ -1,6 +1,7 @@
 /** A gateway with a registered name, for orders about it. */
 import assert from "node:assert/strict";
 import { sleep } from "#lib/clock.ts";
+import type { Hold } from "../../sandbox/registry/holds.ts";
 import type { Scope } from "../harness/database.ts";
 import { type GatewayOptions, startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
 import type { SteeredClock } from "../harness/steered-clock.ts";
@@ -24,6 +25,18 @@ export async function startStage(scope: Scope, names: readonly string[], options
 export async function own({ gateway, reseller }: Stage, name: string): Promise<void> {
   const { location } = await place(gateway, reseller, name);
   assert.equal((await gateway.settled(reseller, location)).status, "Finished", name);
+}
+
+/** Replaces the worker while the registry holds one command of it, which the registry then executes or not. */
+export async function replaceWorkerDuring(
+  hold: Hold,
+  { gateway, execute }: { gateway: TestGateway; execute: boolean },
+): Promise<void> {
+  await hold.reached(1);
+  await gateway.stopWorker();
+  await hold.abandoned(1);
+  hold.release({ execute });
+  await gateway.startWorker();
 }
 
 /** Orders a change that is answered with 202. @returns its location */
