@@ -57,9 +57,10 @@ export function createEdge(context: Context, options: EdgeOptions): Edge {
       options.replayGuard.release(keyId, nonce);
       return answer;
     }
+    // From here on: a stream may break before it is written, and an error without a listener ends the process.
+    answer.stream?.once("error", (error) => logBrokenStream(context.log, request.requestId, error));
     try {
       await rememberNonce(context, options, authenticated.credentials);
-      answer.stream?.once("error", (error) => logBrokenStream(context.log, request.requestId, error));
       return answer;
     } catch (error) {
       answer.stream?.destroy();

@@ -61,6 +61,7 @@ export function startServer(context: Context, options: ServerOptions): Promise<H
 
   return startHttpServer({
     ...options,
+    log: context.log,
     connectionsMax: options.connectionsMax ?? connectionsMaxDefault,
     requestTimeoutMs: options.requestTimeoutMs ?? requestTimeoutMsDefault,
     settings: { maxHeaderSize: headerBytesMax, keepAliveTimeout: keepAliveTimeoutMs },

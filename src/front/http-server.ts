@@ -15,6 +15,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { Readable } from "node:stream";
 import { createOpenRequests } from "#front/open-requests.ts";
 import { createPartsWriter, type PartsWriter } from "#front/parts-writer.ts";
+import type { Log } from "#lib/log.ts";
 import { clientAddress, type ProxySettings, readProxyHeaders } from "#lib/net/behind-proxies.ts";
 import { acceptBacklogMax, type SourceShares, sourceSharesDefault } from "#lib/net/connection-limits.ts";
 import { guardServer } from "#lib/net/guarded-server.ts";
@@ -52,7 +53,8 @@ export interface HttpRequest {
   message: IncomingMessage;
   sourceAddress: string;
   /**
-   * Fires when nobody waits for the answer any more. Created on demand: most requests never wait, and it costs 3 µs.
+   * Fires when a wait for something to tell must end: the client has disconnected, or the server closes and answers what is known.
+   * Created on demand: most requests never wait, and it costs 3 µs.
    */
   signal(): AbortSignal;
 }
@@ -67,6 +69,7 @@ export interface HttpAnswer {
 }
 
 export interface HttpServerOptions extends FrontOptions {
+  log: Log;
   connectionsMax: number;
   /** The time from a request's first byte to its last. */
   requestTimeoutMs: number;
@@ -85,7 +88,10 @@ export interface HttpServer {
   port: number;
   /** Serves another certificate to new connections. */
   useCertificate(tls: TlsPair): void;
-  /** Stops accepting, waits for the requests in progress or cuts them, and closes. Answers in parts are cut. */
+  /**
+   * Stops accepting, ends the waits of the requests in progress, waits for their answers or cuts them, and closes. Answers in parts
+   * are cut.
+   */
   close(): Promise<void>;
 }
 
@@ -97,7 +103,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const server = createNodeServer(options);
   const openRequests = createOpenRequests(options.sourceRequestsMax ?? sourceRequestsMaxDefault);
   const partsWriter = createPartsWriter();
-  let isClosing = false;
+  const closing = new AbortController();
 
   const refuseSocket = (reason: FrontRefusal, socket: Socket) => {
     // The client would take this answer for the answer to an earlier, complete request that is still in progress.
@@ -137,11 +143,18 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       // Every response ends here. An abort costs 7 µs, and after a complete answer nobody listens for it.
       if (!response.writableFinished) gone.abort();
     });
-    const answer = await options.answer({ message, sourceAddress, signal: () => gone.signal });
-    write(response, isClosing ? { ...answer, isLast: true } : answer, partsWriter);
+    const signal = () => AbortSignal.any([gone.signal, closing.signal]);
+    const answer = await options.answer({ message, sourceAddress, signal });
+    write(response, closing.signal.aborted ? { ...answer, isLast: true } : answer, partsWriter);
   }
 
-  server.on("request", (message, response) => void serve(message, response));
+  server.on("request", (message, response) => {
+    // One request must not end the process, whatever the cause.
+    serve(message, response).catch((error: unknown) => {
+      options.log.error({ err: error }, "a request could not be answered");
+      response.destroy();
+    });
+  });
   server.on("clientError", (error, socket) => refuseSocket(reasonOf(error), socket as Socket));
   answerOddRequests(server, (socket) => refuseSocket("not-http", socket));
   const cutWaiting = proxies?.proxyProtocol ? readProxyHeaders(server, proxies) : undefined;
@@ -150,7 +163,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     port: (server.address() as AddressInfo).port,
     useCertificate: (pair) => (server as SecureServer).setSecureContext(secureOptions(pair)),
     close() {
-      isClosing = true;
+      closing.abort();
       cutWaiting?.();
       partsWriter.cutAll();
       const { promise, resolve } = Promise.withResolvers<void>();

@@ -10,6 +10,8 @@ import { registrarPassword } from "./profiles.ts";
 
 export interface ApiProcess {
   readonly url: string;
+  /** Undefined once the process has ended. */
+  readonly pid: number | undefined;
   /** SIGKILL: the process says, closes and writes nothing more. */
   kill(): Promise<void>;
   start(): Promise<void>;
@@ -38,12 +40,17 @@ export async function startApiProcess(
     DEEDHOUSE_LOG_LEVEL: process.env.DEEDHOUSE_TEST_LOG ?? "silent",
   };
   let port = 0;
+  let pid: number | undefined;
   let kill = async () => {};
 
   async function start(): Promise<void> {
     const stdio: ("ignore" | "inherit" | "ipc")[] = ["ignore", "inherit", "inherit", "ipc"];
     const child = spawn(process.execPath, ["bin/deedhouse.ts", "api"], { env: environment, stdio });
     const exited = once(child, "exit");
+    pid = child.pid;
+    child.once("exit", () => {
+      pid = undefined;
+    });
     kill = async () => {
       child.kill("SIGKILL");
       await exited;
@@ -62,6 +69,9 @@ export async function startApiProcess(
   return {
     get url() {
       return `http://127.0.0.1:${port}`;
+    },
+    get pid() {
+      return pid;
     },
     kill: () => kill(),
     start,
