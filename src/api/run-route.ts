@@ -31,7 +31,10 @@ const waitSecondsMax = 30;
 
 export interface EdgeRequest extends WireRequest {
   requestId: string;
-  /** Fires when the client has disconnected. Created on demand: most requests never wait, and it costs 3 µs. */
+  /**
+   * Fires when a wait must end: the client has disconnected, or this process stops. Created on demand: most requests never wait, and
+   * it costs 3 µs.
+   */
   signal(): AbortSignal;
 }
 

@@ -90,7 +90,7 @@ export interface UseCaseRequest {
   waitSeconds: number;
   /** Counts this request as more than one. @throws ApiError `rate_limit_exceeded`, and counts nothing, if they exceed the limit */
   takeRequests(count: number): void;
-  /** Fires when the client has disconnected. Created on demand. */
+  /** Fires when a wait must end: the client has disconnected, or this process stops. Created on demand. */
   signal(): AbortSignal;
   /** What the edge thinks of the times of another request's signature. */
   judgeTimes(signed: SignedTimes | undefined): TimesJudgement;
