@@ -93,7 +93,9 @@ export async function startProgress(): Promise<Progress> {
 }
 
 function plainProgress(): Progress {
-  const step = (text: string) => void process.stderr.write(`${text}\n`);
+  const step = (text: string) => {
+    process.stderr.write(`${text}\n`);
+  };
   let reported = "";
   return {
     step,

@@ -6,6 +6,7 @@
 
 import { DatabaseUnavailable } from "#db/errors.ts";
 import { sleep, systemClock } from "#lib/clock.ts";
+import { reportDefect } from "#lib/report-defect.ts";
 
 /** Limits how much one statement locks, and how long the next one waits. */
 const batchItemsMax = 64;
@@ -43,7 +44,9 @@ export class Batcher {
     if (!this.#isRunning) {
       this.#isRunning = true;
       // Calls from the rest of this turn of the event loop join the batch.
-      setImmediate(() => this.#runAll());
+      setImmediate(() => {
+        this.#runAll().catch(reportDefect);
+      });
     }
     return answer.promise;
   }

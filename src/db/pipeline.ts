@@ -52,7 +52,8 @@ export function createPipelinedConnection(config: ClientConfig, log: Log): Pipel
       } catch (error) {
         if (isStalePlan(error) && current === connection) {
           current = undefined;
-          connection.then((client) => client.end());
+          // It may have broken meanwhile, which ends it as well.
+          connection.then((client) => client.end()).catch(() => {});
         }
         throw translateError(error);
       }

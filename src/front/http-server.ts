@@ -53,8 +53,8 @@ export interface HttpRequest {
   message: IncomingMessage;
   sourceAddress: string;
   /**
-   * Fires when a wait for something to tell must end: the client has disconnected, or the server closes and answers what is known.
-   * Created on demand: most requests never wait, and it costs 3 µs.
+   * Fires when a wait must end: the client has disconnected, or the server closes and answers with what is known. Created on
+   * demand: most requests never wait, and it costs 3 µs.
    */
   signal(): AbortSignal;
 }
@@ -120,9 +120,8 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     ended: (socket) => answering.get(socket)?.gone.abort(),
   });
   /**
-   * The connections of proxies belong to no single client and have no cap, so the requests on them are capped for each
-   * source. A request counts from the end of its headers on; otherwise bodies that never end would hold all
-   * connections.
+   * The connections of proxies belong to no single client and have no cap, so the requests on them are capped for each source. A
+   * request counts from the end of its headers on; otherwise bodies that never end would hold all connections.
    */
   const mayWork = (message: IncomingMessage, sourceAddress: string, response: ServerResponse) =>
     !proxies?.trusted.isTrusted(message.socket.remoteAddress ?? "") ||
@@ -148,13 +147,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     write(response, closing.signal.aborted ? { ...answer, isLast: true } : answer, partsWriter);
   }
 
-  server.on("request", (message, response) => {
-    // One request must not end the process, whatever the cause.
-    serve(message, response).catch((error: unknown) => {
-      options.log.error({ err: error }, "a request could not be answered");
-      response.destroy();
-    });
-  });
+  answerRequests(server, options.log, serve);
   server.on("clientError", (error, socket) => refuseSocket(reasonOf(error), socket as Socket));
   answerOddRequests(server, (socket) => refuseSocket("not-http", socket));
   const cutWaiting = proxies?.proxyProtocol ? readProxyHeaders(server, proxies) : undefined;
@@ -202,6 +195,20 @@ function reasonOf({ code }: NodeJS.ErrnoException): FrontRefusal {
   return code === "ERR_HTTP_REQUEST_TIMEOUT" ? "timeout" : "not-http";
 }
 
+/** One request must not end the process, whatever fails in it. */
+function answerRequests(
+  server: Server,
+  log: Log,
+  serve: (message: IncomingMessage, response: ServerResponse) => Promise<void>,
+): void {
+  server.on("request", (message, response) => {
+    serve(message, response).catch((error: unknown) => {
+      log.error({ err: error }, "a request could not be answered");
+      response.destroy();
+    });
+  });
+}
+
 /** Node would answer these itself, in another form or not at all. */
 function answerOddRequests(server: Server, refuseSocket: (socket: Socket) => void): void {
   // An expectation other than 100-continue may be ignored (RFC 9110 section 10.1.1).
@@ -222,7 +229,10 @@ function write(response: ServerResponse, answer: HttpAnswer, partsWriter: PartsW
 
 /** Writes a whole response to a socket that has no request, and closes it. */
 function writeRaw(socket: Socket, answer: HttpAnswer): void {
-  if (!socket.writable) return void socket.destroy();
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
   const lines = Object.entries(headersOf({ ...answer, isLast: true })).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${answer.status} ${phraseOf(answer.status)}\r\n${lines.join("")}\r\n${answer.body ?? ""}`);
   setTimeout(() => socket.destroy(), lingerMs).unref();

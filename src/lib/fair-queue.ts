@@ -3,6 +3,8 @@
 // waiting tasks gives up a place to one with fewer. A linear search through the waiting tasks is cheap compared with
 // the tasks: a bcrypt hash takes 64 ms.
 
+import { reportDefect } from "#lib/report-defect.ts";
+
 export interface FairQueueSettings {
   /** Tasks that run at the same time. */
   runningMax: number;
@@ -105,10 +107,11 @@ export class FairQueue {
       this.#remove(next);
       this.#noteServed(next.sponsors);
       this.#running += 1;
-      void next.start().then(() => {
+      const ended = () => {
         this.#running -= 1;
         this.#startNext();
-      });
+      };
+      next.start().then(ended).catch(reportDefect);
     }
   }
 

@@ -23,6 +23,8 @@ const isHistory = (path: string) => /^(db|docs\/decisions)\/|^CHANGELOG\.md$/.te
 const isHouseStyle = (path: string) => path.startsWith("test/house-style");
 
 const code = (path: string) => isCode(path) && !isHouseStyle(path);
+/** Ours that serves or runs for long. */
+const runsAsProcess = (path: string) => /^(src|client|mcp|bin)\//.test(path) && isCode(path) && !isTestCode(path);
 const codeExcept = (paths: string[]) => (path: string) => code(path) && !paths.includes(path);
 
 /** Phrases that are wrong nearly always; what to write instead beside those that are not obvious. */
@@ -73,6 +75,24 @@ export const lineRules: LineRule[] = [
     pattern: /\bprocess\.env\b/,
     example: "const port = Number(process.env.PORT);",
     appliesTo: (path) => codeExcept(readsEnvironment)(path) && !isTestCode(path) && !path.startsWith("bench/"),
+    inComments: false,
+  },
+  {
+    rule: "no promise is thrown away with void",
+    instead: "say what happens to its error: .catch(...), with reportDefect when it never rejects",
+    pattern: /\bvoid (?!\(await )[\w(#]/,
+    example: '  server.on("request", (request) => void serve(request));',
+    appliesTo: runsAsProcess,
+    inComments: false,
+  },
+  {
+    rule: "no listener and no timer is async",
+    instead:
+      "an error in it would end the process: call an async function, and say in .catch(...) what happens to its error",
+    pattern:
+      /(\.(on|once|onReconnect|prependListener|addEventListener)|\b(set(Timeout|Interval|Immediate)|subscribe|queueMicrotask))\((["\w.]+, )?async\b/,
+    example: '  socket.on("data", async (bytes) => {',
+    appliesTo: runsAsProcess,
     inComments: false,
   },
   {

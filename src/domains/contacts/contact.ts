@@ -201,7 +201,9 @@ function parseField(
   field: string,
   problems: ValidationError[],
 ): string | undefined {
-  const fail = (text: string) => void problems.push(invalid(field, text));
+  const fail = (text: string) => {
+    problems.push(invalid(field, text));
+  };
   const given = value ?? "";
   if (typeof given !== "string") return fail("This field must be a text.") as undefined;
   const text = given.trim();

@@ -106,7 +106,9 @@ async function install(options: NodeInstallOptions): Promise<void> {
   }
 }
 
-const print = (line: string) => void process.stdout.write(`${line}\n`);
+const print = (line: string) => {
+  process.stdout.write(`${line}\n`);
+};
 
 function show(changes: readonly Change[], withDetail: boolean): void {
   for (const { summary, detail } of changes) {
