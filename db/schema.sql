@@ -1013,8 +1013,18 @@ TABLE webhook_deliveries
   CREATE INDEX webhook_deliveries_age ON public.webhook_deliveries USING btree (created_at)
   CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (webhook_id, next_at) WHERE (status = 'Pending'::text)
   CREATE INDEX webhook_deliveries_list ON public.webhook_deliveries USING btree (webhook_id, created_at, event_id)
+  CREATE INDEX webhook_deliveries_test ON public.webhook_deliveries USING btree (webhook_id) WHERE ((type = 'webhook.test'::text) AND (status = 'Pending'::text))
 
 SEQUENCE webhook_deliveries_id_seq
+
+TABLE webhook_hosts
+  reseller_id bigint NOT NULL
+  host text NOT NULL
+  spent_until timestamp with time zone NOT NULL
+  answers integer NOT NULL DEFAULT 1
+  CONSTRAINT webhook_hosts_pkey PRIMARY KEY (reseller_id, host)
+  CONSTRAINT webhook_hosts_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
+  CREATE INDEX webhook_hosts_age ON public.webhook_hosts USING btree (spent_until)
 
 TABLE webhooks
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
@@ -1038,6 +1048,7 @@ TABLE webhooks
   created_at timestamp with time zone NOT NULL
   next_step_at timestamp with time zone
   version bigint NOT NULL DEFAULT 0
+  verified_at timestamp with time zone
   CONSTRAINT webhooks_check CHECK (((previous_secret_sealed IS NULL) = (previous_until IS NULL)))
   CONSTRAINT webhooks_check1 CHECK ((is_enabled OR (next_step_at IS NULL)))
   CONSTRAINT webhooks_pkey PRIMARY KEY (id)
@@ -1047,6 +1058,7 @@ TABLE webhooks
   CREATE INDEX webhooks_step ON public.webhooks USING btree (next_step_at) WHERE (next_step_at IS NOT NULL)
   CREATE TRIGGER count_version BEFORE UPDATE ON public.webhooks FOR EACH ROW EXECUTE FUNCTION count_version()
   CREATE TRIGGER row_is_due AFTER INSERT OR UPDATE OF next_step_at ON public.webhooks FOR EACH ROW WHEN ((new.next_step_at IS NOT NULL)) EXECUTE FUNCTION row_is_due('webhooks')
+  CREATE TRIGGER row_is_due_to_try AFTER INSERT OR UPDATE OF next_step_at ON public.webhooks FOR EACH ROW WHEN (((new.next_step_at IS NOT NULL) AND ((new.verified_at IS NULL) OR (new.failing_since IS NOT NULL)))) EXECUTE FUNCTION row_is_due('webhooks-failing')
 
 SEQUENCE webhooks_id_seq
 

@@ -7,6 +7,7 @@ import { systemClock } from "#lib/clock.ts";
 import { loadCommonPasswords, readCommonPasswords } from "#lib/ftp-password.ts";
 import { createLog } from "#lib/log.ts";
 import { parseRanges } from "#lib/net/address-ranges.ts";
+import { createNameLookups } from "#lib/net/name-lookups.ts";
 import { bcryptCost, createPasswordQueue } from "#lib/password-queue.ts";
 import { systemRandom } from "#lib/random.ts";
 import { createSealer, parseNamedKey } from "#lib/sealed-secret.ts";
@@ -55,7 +56,7 @@ export function buildContext(config: Config, role: string): OpenContext {
     webhooks: asSet(() => readWebhookSettings(config)),
     siteDomain: config.siteDomain,
     bareIdentifiers: config.deployment === "sandbox",
-    dnsServers: config.dnsServers,
+    names: asSet(() => createNameLookups(config.dnsServers)),
     async close() {
       await Promise.all([listener.close(), database.close()]);
     },

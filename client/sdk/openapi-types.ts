@@ -670,6 +670,11 @@ export interface components {
       description: string;
       /** @description Types and families; absent: all that it may get. */
       types?: string[];
+      /**
+       * @description Whether the URL has answered a test. Until then it gets no other events.
+       * @example true
+       */
+      verified: boolean;
       /** @example true */
       enabled: boolean;
       /** @example Every delivery has failed for 3 days. */
@@ -700,6 +705,11 @@ export interface components {
       description: string;
       /** @description Types and families; absent: all that it may get. */
       types?: string[];
+      /**
+       * @description Whether the URL has answered a test. Until then it gets no other events.
+       * @example true
+       */
+      verified: boolean;
       /** @example true */
       enabled: boolean;
       /** @example Every delivery has failed for 3 days. */

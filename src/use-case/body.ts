@@ -8,7 +8,12 @@ import { ApiError, type ValidationError } from "#errors.ts";
  */
 export function parseBody<Shape extends TObject>(shape: Shape, rawBody: Buffer): Static<Shape> {
   const value = withoutNulls(parseJson(rawBody));
-  if (Value.Check(shape, value)) return value;
+  if (Value.Check(shape, value)) {
+    const field = findNul(value);
+    if (field === undefined) return value;
+    const text = "This field must not contain the character NUL.";
+    throw badBody([{ error_code: "invalid", error_text: text, field }]);
+  }
   const errors = Value.Errors(shape, value).flatMap((error): ValidationError[] => {
     const path = error.instancePath.replace(/^\//, "");
     if (error.keyword === "required") {
@@ -26,6 +31,17 @@ export function parseBody<Shape extends TObject>(shape: Shape, rawBody: Buffer):
 function withoutNulls(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null));
+}
+
+/** @returns the path of the first text that PostgreSQL cannot store */
+function findNul(value: unknown): string | undefined {
+  if (typeof value === "string") return value.includes("\0") ? "" : undefined;
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const [name, part] of Object.entries(value)) {
+    const inner = name.includes("\0") ? "" : findNul(part);
+    if (inner !== undefined) return [name.replaceAll("\0", "\uFFFD"), inner].filter(Boolean).join("/");
+  }
+  return undefined;
 }
 
 function parseJson(rawBody: Buffer): unknown {

@@ -3,8 +3,9 @@ import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import type { RowLocks } from "#locks/row-locks.ts";
 import { type RunningMachine, type StepInProgress, startMachine } from "#progress/engine.ts";
-import { progressRows } from "#progress/rows.ts";
-import { advanceWebhook, longestWebhookWait } from "#webhooks/deliver.ts";
+import { advanceWebhook } from "#webhooks/deliver.ts";
+import { dropIdlePaces } from "#webhooks/pace.ts";
+import { webhooksInTurn } from "#webhooks/turns.ts";
 
 /** Concurrent steps of each kind in a worker. */
 const wellMax = 32;
@@ -12,25 +13,26 @@ const failingMax = 32;
 /** The first halves of the locks' keys; "whk" in ASCII. A webhook's lock is the same whether it fails or not. */
 const lockClass = 0x77686b;
 
-const table = { table: "webhooks", id: { column: "id", type: "int8" }, longestWait: longestWebhookWait } as const;
-const wellRows = progressRows("webhooks", { ...table, only: "failing_since IS NULL" });
-// A receiver that hangs takes ten seconds: those that fail never take the places of the others.
-const failingRows = progressRows("webhooks-failing", { ...table, only: "failing_since IS NOT NULL" });
+const isWell = "failing_since IS NULL AND verified_at IS NOT NULL";
+const wellRows = webhooksInTurn("webhooks", isWell);
+// A receiver that hangs takes ten seconds: those that fail, or have not answered yet, never take the places of the others.
+const failingRows = webhooksInTurn("webhooks-failing", `NOT (${isWell})`);
 
+const mayWake = "is_enabled AND failing_since IS NULL AND (verified_at IS NOT NULL OR next_step_at IS NULL)";
 const isNew = `EXISTS (SELECT FROM events WHERE events.reseller_id = webhooks.reseller_id
   AND (events.era, events.transaction, events.number) > (webhooks.era, webhooks.transaction, webhooks.number))`;
 
-// A failing one finds its new events at its next attempt.
+// One that fails, or must answer a test first, finds its new events later.
 const wakeOfReseller = statement(
   "webhooks-wake-reseller",
   `UPDATE webhooks SET next_step_at = $now
-   WHERE reseller_id = $reseller_id AND is_enabled AND failing_since IS NULL`,
+   WHERE reseller_id = $reseller_id AND ${mayWake}` as string,
   {},
 );
 const wakeAll = statement(
   "webhooks-wake",
   `UPDATE webhooks SET next_step_at = $now
-   WHERE is_enabled AND failing_since IS NULL AND (next_step_at IS NULL OR next_step_at > $now) AND ${isNew}` as string,
+   WHERE ${mayWake} AND (next_step_at IS NULL OR next_step_at > $now) AND ${isNew}` as string,
   {},
 );
 
@@ -47,8 +49,10 @@ const dropOld = statement(
 );
 const keptDays = 90;
 
-/** Deletes deliveries as old as the events that are deleted, a part at each call. */
-export async function dropOldDeliveries({ database, clock }: Pick<Context, "database" | "clock">): Promise<void> {
+/** Deletes deliveries as old as the events that are deleted, and paces that are not used any more; a part at each call. */
+export async function dropOldDeliveries(context: Pick<Context, "database" | "clock">): Promise<void> {
+  const { database, clock } = context;
+  await dropIdlePaces(context);
   await database.query(dropOld, { before: new Date(clock.now().getTime() - keptDays * 24 * 60 * 60_000) });
 }
 

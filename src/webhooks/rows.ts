@@ -13,6 +13,7 @@ export const shownColumns = {
   url: "text",
   description: "text",
   types: "text[]?",
+  is_verified: "bool",
   is_enabled: "bool",
   disabled_reason: "text?",
   failing_since: "timestamptz?",
@@ -22,7 +23,8 @@ export const shownColumns = {
 type ShownRow = RowOf<typeof shownColumns>;
 
 /** SQL: the columns of a row of `webhooks`. */
-export const shownSql = `webhook_code, url, description, types, is_enabled, disabled_reason, failing_since, created_at,
+export const shownSql = `webhook_code, url, description, types, verified_at IS NOT NULL AS is_verified, is_enabled, disabled_reason,
+  failing_since, created_at,
   (SELECT count(*) FROM webhook_deliveries WHERE webhook_id = webhooks.id AND status = 'Pending') AS pending`;
 
 export const webhookShape = Type.Object(
@@ -33,6 +35,10 @@ export const webhookShape = Type.Object(
     types: Type.Optional(
       Type.Array(textLike("domain.*"), { description: "Types and families; absent: all that it may get." }),
     ),
+    verified: Type.Boolean({
+      description: "Whether the URL has answered a test. Until then it gets no other events.",
+      examples: [true],
+    }),
     enabled: Type.Boolean({ examples: [true] }),
     disabled_reason: Type.Optional(textLike("Every delivery has failed for 3 days.")),
     failing_since: Type.Optional(Type.String({ ...instant, description: "Since when every delivery has failed." })),
@@ -43,13 +49,14 @@ export const webhookShape = Type.Object(
 );
 
 export function presentWebhook(row: ShownRow): Static<typeof webhookShape> {
-  const { webhook_code, url, description, types, is_enabled, disabled_reason, failing_since, pending, created_at } =
-    row;
+  const { webhook_code, url, description, types, is_verified, is_enabled, disabled_reason } = row;
+  const { failing_since, pending, created_at } = row;
   return {
     id: webhook_code,
     url,
     description,
     ...(types && { types }),
+    verified: is_verified,
     enabled: is_enabled,
     ...(disabled_reason !== null && { disabled_reason }),
     ...(failing_since && { failing_since: failing_since.toISOString() }),

@@ -3,12 +3,14 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { startNameServer } from "../harness/name-server.ts";
 import { eventually, type RunningSystem, startSystem, systemFolder } from "../harness/running-system.ts";
-import type { Attack } from "./attack.ts";
+import type { Attack, AttackerKey } from "./attack.ts";
 import { uploadPage } from "./upload-page.ts";
 import type { Measured } from "./victim.ts";
-import { site } from "./victims.ts";
+import { silentNames, site, victimHost } from "./victims.ts";
 
 const sampleMs = 200;
 /** The attack stands at its full size before the victim is measured. */
@@ -36,8 +38,14 @@ export async function play(attack: Attack, lengthMs: number): Promise<Result> {
   const cleanups: (() => Promise<void>)[] = [];
   try {
     const folder = await systemFolder({ after: (work) => cleanups.push(work) });
-    const system = await startSystem(folder, ["--rate-limit", String(requestsPerMinuteMax)]);
+    const names = await startNameServer();
+    cleanups.push(() => names.close());
+    names.silentAbout = silentNames;
+    names.addresses.set(victimHost, ["127.0.0.1"]);
+    const env = { ...process.env, DEEDHOUSE_DNS_SERVERS: names.address };
+    const system = await startSystem(folder, ["--rate-limit", String(requestsPerMinuteMax)], { env });
     await makeSite(system);
+    const accounts = await makeAccounts(system, attack.accountsCount ?? 0);
     const measure = () => runVictim(attack, system, lengthMs);
     await runVictim(attack, system, lengthMs / 4);
     const control = await besides(
@@ -45,7 +53,7 @@ export async function play(attack: Attack, lengthMs: number): Promise<Result> {
       measure,
     );
     const memory = watchMemory(system);
-    const attacker = start("attacker.ts", [attack.name, system.readyFile]);
+    const attacker = start("attacker.ts", [attack.name, system.readyFile, JSON.stringify(accounts)]);
     const attacked = await besides([attacker], async () => {
       await once(attacker, "message");
       await new Promise((resolve) => setTimeout(resolve, headStartMs));
@@ -80,6 +88,21 @@ function partOf({ latenciesMs, failures }: Measured): Part {
   const sorted = latenciesMs.toSorted((left, right) => left - right);
   const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
   return { turnsCount: sorted.length, medianMs: at(0.5), p99Ms: at(0.99), failures };
+}
+
+async function makeAccounts(system: RunningSystem, count: number): Promise<AttackerKey[]> {
+  const accounts: AttackerKey[] = [];
+  const operate = async (...args: string[]) => {
+    const { code, stdout, stderr } = await system.tool([...args, "--json", "--data", join(system.folder, "data")]);
+    if (code !== 0) throw new Error(`deedhouse ${args.join(" ")} ended with ${code}: ${stderr}`);
+    return JSON.parse(stdout);
+  };
+  for (let index = 0; index < count; index++) {
+    const name = `attacker-${index}`;
+    await operate("account", "create", name, "--rate-limit", String(requestsPerMinuteMax));
+    accounts.push(await operate("key", "create", "--account", name));
+  }
+  return accounts;
 }
 
 async function makeSite(system: RunningSystem): Promise<void> {

@@ -104,6 +104,16 @@ export const lineRules: LineRule[] = [
     inComments: false,
   },
   {
+    rule: "only src/lib/net/name-lookups.ts looks up names that strangers have given",
+    instead:
+      "use context.names, which has a deadline and turns by account, and connect to the addresses that you judged: fetch and dns.lookup call getaddrinfo",
+    pattern: /\bfrom "(node:)?dns(\/promises)?"|\bfetch\(/,
+    example: 'import { lookup } from "node:dns/promises";',
+    appliesTo: (path) =>
+      path.startsWith("src/") && codeExcept(["src/lib/net/name-lookups.ts"])(path) && !isTestCode(path),
+    inComments: false,
+  },
+  {
     rule: "statements are declared at module level",
     instead: "move it to the left margin: a statement declared in a function is declared again by the second call",
     pattern: /^\s+.*(?<![.\w])statement\(/,
@@ -115,6 +125,7 @@ export const lineRules: LineRule[] = [
         "src/use-case/newest-first.ts",
         "src/use-case/paging.ts",
         "src/progress/rows.ts",
+        "src/webhooks/turns.ts",
         "src/domains/changes/due.ts",
         "src/domains/changes/write.ts",
       ])(path) &&

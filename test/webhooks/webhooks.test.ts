@@ -34,8 +34,8 @@ test("a registration arrives at the webhook, signed, as GET /events has it", asy
     assertSigned(received, webhook.secret);
   }
   await until(
-    "both are noted",
-    async () => (await deliveriesOf(gateway, owner, webhook, "?status=Delivered")).length === 2,
+    "both and the test are noted",
+    async () => (await deliveriesOf(gateway, owner, webhook, "?status=Delivered")).length === 3,
   );
   const [delivery] = await deliveriesOf(gateway, owner, webhook);
   assert.equal(delivery?.answer_status, 204);
@@ -101,7 +101,7 @@ test("a test and a resend are deliveries like others; the resend has the same id
   await tell(gateway, reseller, "again, please");
   await until(
     "it is noted",
-    async () => (await deliveriesOf(gateway, reseller, webhook, "?status=Delivered")).length === 2,
+    async () => (await deliveriesOf(gateway, reseller, webhook, "?status=Delivered")).length === 3,
   );
   const { id } = receiver.received[1]!.event;
   const resent = await gateway.send(reseller, "POST", `${webhook.path}/deliveries/${id}/resend`);

@@ -12,7 +12,6 @@ import {
   startHttpServer,
 } from "#front/http-server.ts";
 import { createSourceBudget, type SourceBudget } from "#front/rate-limit.ts";
-import { TooManyWaiting } from "#front/source-turns.ts";
 import { acceptJoin } from "#hosting/channel/accept-join.ts";
 import {
   AgentRefusal,
@@ -28,6 +27,7 @@ import { sync } from "#hosting/channel/sync.ts";
 import { hasOneHost } from "#lib/net/host-lines.ts";
 import { hostInUrl } from "#lib/net/near-address.ts";
 import type { TlsPair } from "#lib/net/tls-pair.ts";
+import { TooManyWaiting } from "#lib/source-turns.ts";
 import { joinPath, reportPath, syncPath } from "#nodes/agent/messages.ts";
 import { signatureHeader } from "#nodes/agent/request-signature.ts";
 import { pinOf } from "#nodes/agent/transport.ts";
