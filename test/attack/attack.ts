@@ -2,7 +2,7 @@
 import type { ReadyDocument } from "../harness/running-system.ts";
 
 /** Who must still be served: each asks from an address of its own, one request after another. */
-export type VictimKind = "signed-read" | "site-read" | "ftp-login";
+export type VictimKind = "signed-read" | "signed-write" | "site-read" | "ftp-login";
 
 export interface Attack {
   /** As in `npm run test:attack -- pipelining`, and the file's name. */
@@ -13,6 +13,7 @@ export interface Attack {
   /**
    * Attacks until `signal` fires. Runs in a process of its own. The system under attack listens where `ready` says;
    * being refused or cut off is no error.
+   * @param dataFolder for the operator's commands
    */
-  run(ready: ReadyDocument, signal: AbortSignal): Promise<void>;
+  run(ready: ReadyDocument, signal: AbortSignal, dataFolder: string): Promise<void>;
 }

@@ -1,5 +1,6 @@
 /** Runs one attack in a process of its own, until the parent disconnects: node attacker.ts <attack> <ready file> */
 import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import type { ReadyDocument } from "../harness/running-system.ts";
 import { loadAttack } from "./load-attack.ts";
 
@@ -11,4 +12,4 @@ process.once("disconnect", () => stopped.abort());
 // Sockets that the attacked side cuts off fail in ways that an attack does not care about.
 process.on("uncaughtException", (error) => process.stderr.write(`${attack.name}: ${error.message}\n`));
 process.send?.("started");
-await attack.run(ready, stopped.signal);
+await attack.run(ready, stopped.signal, join(dirname(readyFile), "data"));

@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import { systemClock } from "#lib/clock.ts";
 import { Secret } from "#lib/secret.ts";
 import type { ReadyDocument } from "../harness/running-system.ts";
-import { authorize } from "../harness/signed-request.ts";
+import { authorize, sendSigned } from "../harness/signed-request.ts";
 import type { VictimKind } from "./attack.ts";
 
 const localAddress = "127.0.0.99";
@@ -13,6 +13,8 @@ const localAddress = "127.0.0.99";
 const patienceMs = 30_000;
 /** Made for the victim before the attack; see play.ts. */
 export const site = { identifier: "victim.example", password: "three blind mice 7", page: "Still here\n" };
+
+export const victimName = "victims.example";
 
 /** @throws when it was not served as it is on an idle machine */
 export const victims: Record<VictimKind, (ready: ReadyDocument) => Promise<void>> = {
@@ -22,6 +24,15 @@ export const victims: Record<VictimKind, (ready: ReadyDocument) => Promise<void>
     const authorization = authorize({ key, clock: systemClock, method: "GET", target });
     const { hostname, port } = new URL(ready.url);
     await read({ hostname, port, path: target, headers: { authorization } });
+  },
+
+  async "signed-write"(ready) {
+    const key = { id: ready.api_key, secret: new Secret(ready.api_secret) };
+    const target = `/domains/${victimName}/renew`;
+    const body = { will_renew: true };
+    const call = { url: ready.url, key, clock: systemClock, method: "PUT", target, body, localAddress };
+    const { status, text } = await sendSigned(call);
+    if (status !== 204) throw new Error(`answered ${status}: ${text}`);
   },
 
   async "site-read"({ web }) {
