@@ -962,6 +962,7 @@ TABLE resellers
   CONSTRAINT resellers_pkey PRIMARY KEY (id)
   CONSTRAINT resellers_rate_limit_check CHECK ((rate_limit > 0))
   CREATE TRIGGER reseller_keys_changed AFTER UPDATE ON public.resellers FOR EACH ROW EXECUTE FUNCTION notify_reseller_keys_changed()
+  CREATE TRIGGER reseller_paid_orders AFTER INSERT ON public.resellers FOR EACH ROW EXECUTE FUNCTION begin_paid_orders()
 
 SEQUENCE resellers_id_seq
 
@@ -1080,6 +1081,16 @@ BEGIN
   FOR name IN SELECT above FROM unnest(names_at_and_above(host_name)) AS above ORDER BY above LOOP
     PERFORM pg_advisory_xact_lock_shared(hashtext('domain names'), hashtext(name));
   END LOOP;
+END $function$
+
+
+CREATE OR REPLACE FUNCTION public.begin_paid_orders()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  INSERT INTO paid_orders (reseller_id, day, placed) VALUES (NEW.id, (NEW.created_at AT TIME ZONE 'UTC')::date, 0);
+  RETURN NULL;
 END $function$
 
 

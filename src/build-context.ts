@@ -15,6 +15,8 @@ import { WrongSetting } from "#lib/settings.ts";
 import { loadRegistries } from "#registry/registries.ts";
 
 const transactionsMax = 10;
+/** A request that waits for a row longer gives its connection to others. */
+const requestLockTimeoutMs = 250;
 const passwordsWaitingMax = 32;
 
 export interface OpenContext extends Context {
@@ -33,6 +35,7 @@ export function buildContext(config: Config, role: string): OpenContext {
   const database = createDatabase({
     url: config.databaseUrl,
     transactionsMax,
+    ...(role === "api" && { lockTimeoutMs: requestLockTimeoutMs }),
     applicationName: `deedhouse-${role}`,
     log,
   });

@@ -7,6 +7,7 @@ import type { Authenticated } from "#api/authenticate.ts";
 import { type IdempotencyGate, parseIdempotencyKey } from "#api/idempotency.ts";
 import type { LongAnswers } from "#api/long-answers.ts";
 import { openMethods } from "#api/open-routes.ts";
+import type { RequestDatabase } from "#api/request-database.ts";
 import type { Route } from "#api/route.ts";
 import { matchRoute, type Place } from "#api/routes.ts";
 import type { WireRequest } from "#api/signing/credentials.ts";
@@ -48,10 +49,17 @@ interface Call {
   idempotent: IdempotentRequest | undefined;
 }
 
+/** What the routes of one process share. */
+export interface RouteServices {
+  gate: IdempotencyGate;
+  longAnswers: LongAnswers;
+  requestDatabase: RequestDatabase;
+}
+
 /** Never throws: every failure is an answer. */
 export async function runRoute(
   context: Context,
-  { gate, longAnswers }: { gate: IdempotencyGate; longAnswers: LongAnswers },
+  { gate, longAnswers, requestDatabase }: RouteServices,
   request: EdgeRequest,
   authenticated: Authenticated,
 ): Promise<Answer> {
@@ -64,7 +72,11 @@ export async function runRoute(
     if (!route) throw new ApiError("method_not_allowed", { headers: { allow: allowed.join(", ") } });
     requireScope(authenticated.key.caller, route.useCase.scope);
     const call = openCall(context, route, { ...matched, query, longAnswers }, request, authenticated);
-    return isRead(route) ? (await runOnce(context, call)).answer : await runWrite(context, gate, call);
+    const { resellerId } = authenticated.key.caller;
+    // The first parameter of a path names what the request is about.
+    const subject = isRead(route) ? undefined : Object.values(matched.params)[0];
+    const ownContext = { ...context, database: requestDatabase({ resellerId, subject }) };
+    return isRead(route) ? (await runOnce(ownContext, call)).answer : await runWrite(ownContext, gate, call);
   } catch (error) {
     // The use case's own errors are answers already: this is about the request's headers.
     return answerError(context.log, request.requestId, error, ["bad_request"]);
@@ -132,7 +144,7 @@ async function runWrite(context: Context, gate: IdempotencyGate, call: Call): Pr
     }
     // Look before anything is stored under the Idempotency-Key.
     const committed = await findOwnAnswer(context, call.write());
-    return committed ?? (await gate.once(call.idempotent, () => runOnce(context, call)));
+    return committed ?? (await gate.once(context, call.idempotent, () => runOnce(context, call)));
   } catch (error) {
     if (!(error instanceof AlreadyCommitted)) throw error;
     // Somebody has committed a write under this nonce since: this very request in another process, or another request.

@@ -70,7 +70,7 @@ export function createPipelinedConnection(config: ClientConfig, log: Log): Pipel
  * Writes the queries of one turn of the event loop at once: a third more reads at 32 callers, and no delay for a lone
  * caller (npm run bench -- domain-read).
  */
-function writeTogether(stream: Writable): void {
+export function writeTogether(stream: Writable): void {
   if (stream.writableCorked > 0) return;
   stream.cork();
   setImmediate(() => stream.uncork());

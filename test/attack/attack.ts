@@ -2,7 +2,7 @@
 import type { ReadyDocument } from "../harness/running-system.ts";
 
 /** Who must still be served: each asks from an address of its own, one request after another. */
-export type VictimKind = "signed-read" | "site-read" | "ftp-login" | "webhook-delivery";
+export type VictimKind = "signed-read" | "signed-write" | "site-read" | "ftp-login" | "webhook-delivery";
 
 /** An account of the attackers. */
 export interface AttackerKey {

@@ -10,7 +10,7 @@ import { eventually, type RunningSystem, startSystem, systemFolder } from "../ha
 import type { Attack, AttackerKey } from "./attack.ts";
 import { uploadPage } from "./upload-page.ts";
 import type { Measured } from "./victim.ts";
-import { silentNames, site, victimHost } from "./victims.ts";
+import { silentNames, site, victimHost, victimName } from "./victims.ts";
 
 const sampleMs = 200;
 /** The attack stands at its full size before the victim is measured. */
@@ -45,6 +45,7 @@ export async function play(attack: Attack, lengthMs: number): Promise<Result> {
     const env = { ...process.env, DEEDHOUSE_DNS_SERVERS: names.address };
     const system = await startSystem(folder, ["--rate-limit", String(requestsPerMinuteMax)], { env });
     await makeSite(system);
+    await makeName(system);
     const accounts = await makeAccounts(system, attack.accountsCount ?? 0);
     const measure = () => runVictim(attack, system, lengthMs);
     await runVictim(attack, system, lengthMs / 4);
@@ -114,6 +115,14 @@ async function makeSite(system: RunningSystem): Promise<void> {
     return (account as { status?: string }).status === "Ready";
   });
   await uploadPage(system.ready().ftp, site);
+}
+
+async function makeName(system: RunningSystem): Promise<void> {
+  const ordered = await system.send("POST", "/domains/registrations", { body: { domain_name: victimName } });
+  if (ordered.status !== 202) throw new Error(`the victim's name was answered with ${ordered.status}: ${ordered.text}`);
+  await eventually("the victim's name is registered", async () => {
+    return (await system.send("GET", `/domains/${victimName}`)).status === 200;
+  });
 }
 
 /** Samples the memory of the processes that are attacked, until it is stopped. */

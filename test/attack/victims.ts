@@ -18,6 +18,7 @@ export const site = { identifier: "victim.example", password: "three blind mice 
 /** The host of the victim's receiver, and the names whose name servers are silent; see play.ts. */
 export const victimHost = "victim.example";
 export const silentNames = /silent/;
+export const victimName = "victims.example";
 
 /** @throws when it was not served as it is on an idle machine */
 export const victims: Record<VictimKind, (ready: ReadyDocument) => Promise<void>> = {
@@ -27,6 +28,15 @@ export const victims: Record<VictimKind, (ready: ReadyDocument) => Promise<void>
     const authorization = authorize({ key, clock: systemClock, method: "GET", target });
     const { hostname, port } = new URL(ready.url);
     await read({ hostname, port, path: target, headers: { authorization } });
+  },
+
+  async "signed-write"(ready) {
+    const key = { id: ready.api_key, secret: new Secret(ready.api_secret) };
+    const target = `/domains/${victimName}/renew`;
+    const body = { will_renew: true };
+    const call = { url: ready.url, key, clock: systemClock, method: "PUT", target, body, localAddress };
+    const { status, text } = await sendSigned(call);
+    if (status !== 204) throw new Error(`answered ${status}: ${text}`);
   },
 
   async "site-read"({ web }) {

@@ -33,10 +33,15 @@ export async function endAllSessions(adminUrl: string, database: string): Promis
   await runSql(adminUrl, "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = $1", [database]);
 }
 
+/** How many sessions of the database wait for locks. */
+export async function countHeldUp(url: string): Promise<number> {
+  const heldUp = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+  return (await runSql(url, heldUp)).length;
+}
+
 /** Resolves when this many sessions of the database wait for locks. */
 export async function untilHeldUp(url: string, sessions = 1): Promise<void> {
-  const heldUp = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
-  while ((await runSql(url, heldUp)).length < sessions) await sleep(10);
+  while ((await countHeldUp(url)) < sessions) await sleep(10);
 }
 
 /**
