@@ -149,6 +149,7 @@ TABLE chores
   name text NOT NULL
   next_step_at timestamp with time zone
   version bigint NOT NULL DEFAULT 0
+  failures integer NOT NULL DEFAULT 0
   CONSTRAINT chores_pkey PRIMARY KEY (name)
   CREATE TRIGGER count_version BEFORE UPDATE ON public.chores FOR EACH ROW EXECUTE FUNCTION count_version()
 

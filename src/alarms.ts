@@ -41,6 +41,7 @@ export const alarmKinds = [
   "hosting-node-away",
   "hosting-node-restored",
   "webhook",
+  "chore",
 ] as const;
 type AlarmKind = (typeof alarmKinds)[number];
 

@@ -12,7 +12,7 @@ import { runSql } from "./harness/sql.ts";
 async function declaringFiles(): Promise<string[]> {
   const paths: string[] = [];
   for await (const path of glob("src/**/*.ts", { exclude: ["**/*.test.ts"] })) {
-    if (/\b(statement|pagedList|newestFirst)\(/.test(await readFile(path, "utf8"))) paths.push(path);
+    if (/\b(statement|deleteInParts|pagedList|newestFirst)\(/.test(await readFile(path, "utf8"))) paths.push(path);
   }
   return paths.sort();
 }

@@ -94,6 +94,7 @@ export const lineRules: LineRule[] = [
       codeExcept([
         "src/use-case/newest-first.ts",
         "src/use-case/paging.ts",
+        "src/db/parts.ts",
         "src/progress/rows.ts",
         "src/domains/changes/due.ts",
         "src/domains/changes/write.ts",

@@ -1,6 +1,7 @@
 /** Messages of registries as an operator sees them, and how long they are kept. */
 import { resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
+import { deleteInParts } from "#db/parts.ts";
 import { statement } from "#db/statement.ts";
 import type { OrderContext } from "#domains/orders/orders.ts";
 import { resolveKind } from "#domains/registry/kept-messages.ts";
@@ -102,19 +103,16 @@ export async function finishMessages(context: OrderContext, done: DoneMessages):
   });
 }
 
-const dropOld = statement(
+const dropOld = deleteInParts(
   "poll-messages-drop",
-  `DELETE FROM poll_messages WHERE (registry_id, message_id) IN (
-     SELECT registry_id, message_id FROM poll_messages
-     WHERE received_at < $received_before AND (done_at IS NOT NULL OR NOT needs_operator) ORDER BY received_at LIMIT $rows_max)`,
-  {},
+  "poll_messages",
+  "received_at < $received_before AND (done_at IS NOT NULL OR NOT needs_operator)",
+  "received_at",
 );
 
-const droppedPerRunMax = 10_000;
 const dayMs = 24 * 60 * 60_000;
 
 /** Deletes messages that are older than the setting, but never one that waits for an operator. */
 export async function dropOldMessages({ database, clock, messageDays }: Context): Promise<void> {
-  const before = new Date(clock.now().getTime() - messageDays * dayMs);
-  await database.query(dropOld, { received_before: before, rows_max: droppedPerRunMax });
+  await dropOld(database, { received_before: new Date(clock.now().getTime() - messageDays * dayMs) });
 }
