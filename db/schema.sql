@@ -222,7 +222,7 @@ TABLE domains WITH (autovacuum_vacuum_scale_factor=0.002, autovacuum_vacuum_inse
   CREATE INDEX domains_look ON public.domains USING btree (registry_id, look_at) WHERE (look_at IS NOT NULL)
   CREATE INDEX domains_looked_at ON public.domains USING btree (registry_id, looked_at NULLS FIRST)
   CREATE INDEX domains_transfer ON public.domains USING btree (domain_name) WHERE (transfer IS NOT NULL)
-  CREATE INDEX domains_without_renewal ON public.domains USING btree (registry_id, expiration_date) WHERE (renewal_id IS NULL)
+  CREATE INDEX domains_unscheduled ON public.domains USING btree (registry_id, expiration_date, domain_name) WHERE (renewal_id IS NULL)
   CREATE UNIQUE INDEX domains_portfolio ON public.domains USING btree (reseller_id, domain_name) INCLUDE (expiration_date, will_renew)
   CREATE TRIGGER host_names_of_domain AFTER DELETE OR UPDATE OF domain_name, reseller_id ON public.domains FOR EACH ROW EXECUTE FUNCTION host_names_of_domain()
   CREATE TRIGGER host_names_of_new_domains AFTER INSERT ON public.domains REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION host_names_of_new_domains()

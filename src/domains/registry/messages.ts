@@ -29,8 +29,9 @@ const messages = statement(
    FROM poll_messages AS message LEFT JOIN registration_orders AS o ON o.id = message.order_id
    WHERE ($all OR needs_operator AND done_at IS NULL) AND ($registry_id::text IS NULL OR message.registry_id = $registry_id)
      AND ($kind::text IS NULL OR kind = $kind)
-     AND ($after_at::timestamptz IS NULL OR (received_at, message.registry_id, message_id)
-       < ($after_at::timestamptz, $after_registry::text, $after_id::text))
+     AND (received_at, message.registry_id, message_id) < (
+       coalesce((SELECT received_at FROM poll_messages WHERE registry_id = $after_registry AND message_id = $after_id), 'infinity'),
+       coalesce($after_registry::text, ''), coalesce($after_id::text, ''))
    ORDER BY received_at DESC, message.registry_id DESC, message_id DESC LIMIT $rows_max` as string,
   messageColumns,
 );
@@ -57,7 +58,7 @@ export interface MessageFilter {
   registryId?: string | undefined;
   kind?: string | undefined;
   /** The last message of the previous page. */
-  after?: { registry: string; message_id: string; received_at: Date } | undefined;
+  after?: { registry: string; message_id: string } | undefined;
   limit: number;
 }
 
@@ -67,7 +68,6 @@ export async function listMessages({ database }: OrderContext, { all, registryId
     all,
     registry_id: registryId ?? null,
     kind: kind ?? null,
-    after_at: after?.received_at ?? null,
     after_registry: after?.registry ?? null,
     after_id: after?.message_id ?? null,
     rows_max: limit,
