@@ -23,18 +23,16 @@ const messageColumns = {
 const columns = `message.registry_id AS registry, message_id, received_at, kind, outcome,
   coalesce(message.domain_name, o.domain_name) AS domain_name, order_code, message_text AS text, needs_operator, done_at, done_note`;
 
-const messages = statement(
-  "operator-messages",
-  `SELECT ${columns}
-   FROM poll_messages AS message LEFT JOIN registration_orders AS o ON o.id = message.order_id
-   WHERE ($all OR needs_operator AND done_at IS NULL) AND ($registry_id::text IS NULL OR message.registry_id = $registry_id)
-     AND ($kind::text IS NULL OR kind = $kind)
-     AND (received_at, message.registry_id, message_id) < (
-       coalesce((SELECT received_at FROM poll_messages WHERE registry_id = $after_registry AND message_id = $after_id), 'infinity'),
-       coalesce($after_registry::text, ''), coalesce($after_id::text, ''))
-   ORDER BY received_at DESC, message.registry_id DESC, message_id DESC LIMIT $rows_max` as string,
-  messageColumns,
-);
+const listed = (which: string) => `
+  SELECT ${columns}
+  FROM poll_messages AS message LEFT JOIN registration_orders AS o ON o.id = message.order_id
+  WHERE ${which} AND ($registry_id::text IS NULL OR message.registry_id = $registry_id)
+    AND ($kind::text IS NULL OR kind = $kind) AND (received_at, message.registry_id, message_id) < (
+      coalesce((SELECT received_at FROM poll_messages WHERE registry_id = $after_registry AND message_id = $after_id), 'infinity'),
+      coalesce($after_registry::text, ''), coalesce($after_id::text, ''))
+  ORDER BY received_at DESC, message.registry_id DESC, message_id DESC LIMIT $rows_max`;
+const messages = statement("operator-messages", listed("true"), messageColumns);
+const openMessages = statement("operator-messages-open", listed("needs_operator AND done_at IS NULL"), messageColumns);
 
 const messageById = statement(
   "operator-message",
@@ -64,8 +62,7 @@ export interface MessageFilter {
 
 /** The newest first. */
 export async function listMessages({ database }: OrderContext, { all, registryId, kind, after, limit }: MessageFilter) {
-  return database.query(messages, {
-    all,
+  return database.query(all ? messages : openMessages, {
     registry_id: registryId ?? null,
     kind: kind ?? null,
     after_registry: after?.registry ?? null,
