@@ -4,6 +4,7 @@
  * passed over. A transaction that stays open holds all later events back.
  */
 import type { Context } from "#context.ts";
+import { inParts, partRowsMax } from "#db/parts.ts";
 import { statement } from "#db/statement.ts";
 import type { EventRow } from "#events/catalogue.ts";
 
@@ -146,22 +147,24 @@ export async function noteRestore({ database }: Pick<Context, "database">): Prom
 }
 
 const keptDays = 90;
-const deletedAtOnceMax = 20_000;
 
 const dropOld = statement(
   "events-drop",
   `WITH old AS MATERIALIZED (
-     SELECT era, transaction, number FROM events WHERE at < $before ORDER BY at LIMIT ${deletedAtOnceMax}),
+     SELECT era, transaction, number FROM events WHERE at < $before ORDER BY at LIMIT ${partRowsMax}),
    gone AS (
      DELETE FROM events USING old
      WHERE (events.era, events.transaction, events.number) = (old.era, old.transaction, old.number)),
-   last AS (SELECT era, transaction, number FROM old ORDER BY era DESC, transaction DESC, number DESC LIMIT 1)
-   UPDATE event_log SET deleted_era = last.era, deleted_transaction = last.transaction, deleted_number = last.number
-   FROM last WHERE (deleted_era, deleted_transaction, deleted_number) < (last.era, last.transaction, last.number)`,
-  {},
+   last AS (SELECT era, transaction, number FROM old ORDER BY era DESC, transaction DESC, number DESC LIMIT 1),
+   noted AS (
+     UPDATE event_log SET deleted_era = last.era, deleted_transaction = last.transaction, deleted_number = last.number
+     FROM last WHERE (deleted_era, deleted_transaction, deleted_number) < (last.era, last.transaction, last.number))
+   SELECT count(*)::int4 AS rows FROM old`,
+  { rows: "int4" },
 );
 
-/** Deletes events after 90 days, a part at each call. */
+/** Deletes events after 90 days. */
 export async function dropOldEvents({ database, clock }: Pick<Context, "database" | "clock">): Promise<void> {
-  await database.query(dropOld, { before: new Date(clock.now().getTime() - keptDays * 24 * 60 * 60_000) });
+  const before = new Date(clock.now().getTime() - keptDays * 24 * 60 * 60_000);
+  await inParts(async () => (await database.query(dropOld, { before }))[0]!.rows);
 }

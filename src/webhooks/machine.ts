@@ -1,10 +1,10 @@
 /** Runs the steps of webhooks. */
 import type { Context } from "#context.ts";
+import { deleteInParts } from "#db/parts.ts";
 import { statement } from "#db/statement.ts";
 import type { RowLocks } from "#locks/row-locks.ts";
 import { type RunningMachine, type StepInProgress, startMachine } from "#progress/engine.ts";
 import { advanceWebhook } from "#webhooks/deliver.ts";
-import { dropIdlePaces } from "#webhooks/pace.ts";
 import { webhooksInTurn } from "#webhooks/turns.ts";
 
 /** Concurrent steps of each kind in a worker. */
@@ -41,19 +41,12 @@ export async function wakeWebhooks({ database, clock }: Pick<Context, "database"
   await database.query(wakeAll, { now: clock.now() });
 }
 
-const dropOld = statement(
-  "webhook-deliveries-drop",
-  `DELETE FROM webhook_deliveries WHERE id IN (
-     SELECT id FROM webhook_deliveries WHERE created_at < $before ORDER BY created_at LIMIT 20000)`,
-  {},
-);
+const dropOld = deleteInParts("webhook-deliveries-drop", "webhook_deliveries", "created_at < $before", "created_at");
 const keptDays = 90;
 
-/** Deletes deliveries as old as the events that are deleted, and paces that are not used any more; a part at each call. */
-export async function dropOldDeliveries(context: Pick<Context, "database" | "clock">): Promise<void> {
-  const { database, clock } = context;
-  await dropIdlePaces(context);
-  await database.query(dropOld, { before: new Date(clock.now().getTime() - keptDays * 24 * 60 * 60_000) });
+/** Deletes deliveries as old as the events that are deleted. */
+export async function dropOldDeliveries({ database, clock }: Pick<Context, "database" | "clock">): Promise<void> {
+  await dropOld(database, { before: new Date(clock.now().getTime() - keptDays * 24 * 60 * 60_000) });
 }
 
 export interface WebhookMachines {

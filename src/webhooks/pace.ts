@@ -3,6 +3,7 @@
  * first, and more with each answer that takes a delivery. The places are counted in the database: all workers share them.
  */
 import type { Context } from "#context.ts";
+import { deleteInParts } from "#db/parts.ts";
 import { statement } from "#db/statement.ts";
 
 /** Requests a second, and at once, for a host that has just begun to answer; each answer adds one. */
@@ -46,12 +47,7 @@ const noteAnswersSql = statement(
   {},
 );
 
-const dropIdle = statement(
-  "webhook-pace-drop",
-  `DELETE FROM webhook_hosts WHERE (reseller_id, host) IN (
-     SELECT reseller_id, host FROM webhook_hosts WHERE spent_until < $before ORDER BY spent_until LIMIT 5000)`,
-  {},
-);
+const dropIdle = deleteInParts("webhook-pace-drop", "webhook_hosts", "spent_until < $before", "spent_until");
 
 interface Target {
   reseller_id: number;
@@ -88,7 +84,7 @@ export async function noteAnswers(
   await database.query(noteAnswersSql, { reseller_id: target.reseller_id, host: hostOf(target), answers });
 }
 
-/** Forgets the paces that have not been used for a while, a part at each call. */
+/** Forgets the paces that have not been used for a while. */
 export async function dropIdlePaces({ database, clock }: Pick<Context, "database" | "clock">): Promise<void> {
-  await database.query(dropIdle, { before: new Date(clock.now().getTime() - idleMinutes * 60_000) });
+  await dropIdle(database, { before: new Date(clock.now().getTime() - idleMinutes * 60_000) });
 }

@@ -124,6 +124,7 @@ export const lineRules: LineRule[] = [
       codeExcept([
         "src/use-case/newest-first.ts",
         "src/use-case/paging.ts",
+        "src/db/parts.ts",
         "src/progress/rows.ts",
         "src/webhooks/turns.ts",
         "src/domains/changes/due.ts",

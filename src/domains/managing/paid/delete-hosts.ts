@@ -15,8 +15,7 @@ import { type HostInfo, hostInfo } from "#registry/epp/commands/host/info.ts";
 const namesUsing = statement(
   "names-using-hosts",
   `SELECT domain_name FROM domains
-   WHERE reseller_id = $reseller_id AND domain_name <> $name AND EXISTS (
-     SELECT FROM jsonb_array_elements(delegation) AS server WHERE server ->> 'name' = ANY ($hosts::text[]))
+   WHERE reseller_id = $reseller_id AND domain_name <> $name AND domain_name = ANY (ARRAY(SELECT names_at_hosts($hosts::text[])))
    ORDER BY domain_name LIMIT $rows_max`,
   { domain_name: "text" },
 );
