@@ -266,6 +266,12 @@ TABLE domains_ended
 
 SEQUENCE domains_ended_id_seq
 
+TABLE event_eras
+  era integer NOT NULL
+  last_transaction xid8 NOT NULL
+  last_number bigint NOT NULL
+  CONSTRAINT event_eras_pkey PRIMARY KEY (era)
+
 TABLE event_log
   era integer NOT NULL
   origin text NOT NULL
