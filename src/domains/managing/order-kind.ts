@@ -273,7 +273,7 @@ function outOfCredit(
 ): ChangeOutcome {
   const now = context.clock.now();
   if (now.getTime() - (withoutCreditSince(order) ?? now).getTime() > creditWaitMsMax) {
-    return { event: "failed", attempt, reason };
+    return { event: "failed", attempt, reason, shown: order.shown };
   }
   const operatorNote = `it waits for credit at ${order.registry_id}: ${reason}`;
   return { event: "out-of-credit", attempt, reason, operatorNote, countsAsFailure: true };
