@@ -72,7 +72,7 @@ test(
         assert.deepEqual(glueAt(stage), [after], command);
         assert.deepEqual(await serversOf(stage), [{ name: host, addresses: [after] }], command);
       }
-      registry.setFaults({});
+      registry.setFaults({ commands: [] });
     }
   },
 );
