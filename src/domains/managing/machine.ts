@@ -13,10 +13,11 @@ import {
 import { contactsKind } from "#domains/managing/contacts.ts";
 import { dnssecKind } from "#domains/managing/dnssec.ts";
 import { nameserversKind } from "#domains/managing/nameservers.ts";
-import { commandsOf, lookAtPending, type OrderKind, settle } from "#domains/managing/order-kind.ts";
+import { commandsOf, lookAtPending, type OrderKind } from "#domains/managing/order-kind.ts";
 import { deleteOrderKind } from "#domains/managing/paid/delete.ts";
 import { renewOrderKind } from "#domains/managing/paid/renew-kind.ts";
 import { restoreOrderKind } from "#domains/managing/paid/restore.ts";
+import { settle } from "#domains/managing/settle.ts";
 import { changeState } from "#domains/managing/states.ts";
 import { transferAnswerKind } from "#domains/managing/transfer-answer.ts";
 import { transferLockKind } from "#domains/managing/transfer-lock.ts";
