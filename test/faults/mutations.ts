@@ -15,7 +15,7 @@ export interface Mutation {
   id: string;
   /** The worker's fault: completes "a worker that …". */
   means: string;
-  /** The batch that reveals it. */
+  /** The batch that reveals it, or "random": random calls do. */
   batch: string;
   /** The judge's finding. */
   verdict: RegExp;
@@ -112,6 +112,15 @@ export const mutations: readonly Mutation[] = [
         replace: `if (rgpStatuses.includes("pendingRestore")) {
           return { is: "done", end: { returned: { registeredAt: crDate, expiresAt: exDate } } };`,
       },
+    ],
+  },
+  {
+    id: "older-wins",
+    means: "sends an order again although a newer one has set its value",
+    batch: "random",
+    verdict: /is the last order in force, and sets/,
+    replacements: [
+      { file: "src/domains/managing/newer-orders.ts", find: "if (isUrgent ||", replace: "if (true || isUrgent ||" },
     ],
   },
 ];
