@@ -5,8 +5,10 @@
 import { raiseAlarm } from "#alarms.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import { askInfo } from "#domains/changes/proof.ts";
+import { askInfo, askOnce } from "#domains/changes/proof.ts";
 import { isLookHeld, onName } from "#domains/changes/turns.ts";
+import { askGlue, type Glue } from "#domains/name-servers/host-objects.ts";
+import { hasHostCommands, isBelow } from "#domains/name-servers/wanted.ts";
 import {
   type Difference,
   describeDifferences,
@@ -15,7 +17,7 @@ import {
   type LastShown,
 } from "#domains/portfolio/differences.ts";
 import { type Absence, reasonOfAbsence, seeAbsence, seePresence } from "#domains/portfolio/looks.ts";
-import { type ShownDomain, shownOf, takeShown } from "#domains/portfolio/shown.ts";
+import { type ShownDomain, shownOf, takeShown, withGlue } from "#domains/portfolio/shown.ts";
 import { assertLeaseStands } from "#domains/registry/owner-lease.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import type { DomainInfo } from "#registry/epp/commands/domain/info.ts";
@@ -100,9 +102,29 @@ async function look(sessions: RegistrySessions, name: string, { takesOver, purpo
   if (seen.info.name.toLowerCase() !== name) {
     return { is: "unknown", reason: `the registry answered about ${seen.info.name}` };
   }
-  const found = await database.transaction((tx) => compare(sessions, tx, name, { info: seen.info, since, takesOver }));
+  const glue = await askGlueBelow(sessions, name, seen.info, purpose);
+  if ("reason" in glue) return { is: "unknown", ...glue };
+  const { info } = seen;
+  const shown = withGlue(shownOf(info), name, glue);
+  const found = await database.transaction((tx) => compare(sessions, tx, name, { info, shown, since, takesOver }));
   if (found.is === "held-by-us" && found.is_taken_over) await seePresence(sessions, name, seen.info);
   return found;
+}
+
+/** The addresses of the name's hosts, where `<info>` about the name does not show them. Never throws. */
+async function askGlueBelow(
+  sessions: RegistrySessions,
+  name: string,
+  { nameServers }: DomainInfo,
+  purpose: SessionPurpose,
+): Promise<Glue | { reason: string }> {
+  const hosts = nameServers?.hosts.map((host) => host.name.toLowerCase()).filter((host) => isBelow(host, name)) ?? [];
+  const isAsked = sessions.profile.hostModel === "objects" && hasHostCommands(sessions.profile);
+  try {
+    return await askGlue(askOnce(sessions, purpose), isAsked ? hosts : []);
+  } catch (error) {
+    return { reason: error instanceof Error ? error.message : String(error) };
+  }
 }
 
 async function lookAtAbsence(
@@ -123,11 +145,10 @@ async function compare(
   { context, profile }: RegistrySessions,
   tx: Transaction,
   name: string,
-  { info, since, takesOver }: { info: DomainInfo; since: Date; takesOver: boolean },
+  { info, shown, since, takesOver }: { info: DomainInfo; shown: ShownDomain; since: Date; takesOver: boolean },
 ): Promise<NameLook> {
   await assertLeaseStands(tx, context.lease);
   const [held] = await tx.query(lockName, { name, registry_id: profile.id });
-  const shown = shownOf(info);
   const found = { is: "held-by-us", shown, created_at: info.crDate?.toISOString() ?? null } as const;
   if (!held) return { ...found, in_portfolio: false, differences: [], is_taken_over: false };
   // A command, or a later look, came between the question and its answer.
