@@ -5,8 +5,8 @@ import type { TestGateway, TestReseller } from "../../harness/gateway.ts";
 export interface Caller {
   gateway: TestGateway;
   reseller: TestReseller;
-  /** Names of other resellers: their hosts may serve the caller's names. */
-  others(): readonly string[];
+  /** Other names, also of other resellers: their hosts may serve the caller's. */
+  othersThan(name: string): readonly string[];
   random: (limit: number) => number;
 }
 
@@ -33,8 +33,8 @@ const contact = (number: number) => ({ ...ada, email: `ada-${number}@quillfeathe
 /** By the kind of order that a call places. A kind is drawn as often as any other. */
 export const requests: Readonly<Record<string, RequestFor>> = {
   "transfer-lock": ({ random }, name) => put(name, "transfer-lock", { transfer_locked: random(3) === 0 }),
-  nameservers: ({ random, others }, name) => {
-    const foreign = others().map((other) => ({ name: `ns1.${other}` }));
+  nameservers: ({ random, othersThan }, name) => {
+    const foreign = othersThan(name).map((other) => ({ name: `ns1.${other}` }));
     const own = ["ns1", "ns2"].map((label) => {
       return { name: `${label}.${name}`, addresses: [`9.9.9.${1 + random(3)}`, `2620:fe::${1 + random(3)}`] };
     });

@@ -40,7 +40,7 @@ interface Evidence {
 
 /** Why an order may fail: its name left, or shows a status that forbids the change, or the registry's policy does. */
 const explanations: Readonly<Record<string, readonly RegExp[]>> = {
-  FailedValidation: [/2306/, /the host .* does not exist, and only who holds/],
+  FailedValidation: [/2306/, /the host .* does not exist/],
   Errors: [
     /2304/,
     /no longer holds the name/,
@@ -50,6 +50,7 @@ const explanations: Readonly<Record<string, readonly RegExp[]>> = {
     /no transfer of the name is (requested|pending)/,
     /another one is requested/,
     /the name has left the portfolio/,
+    /your names .* use name servers below it/,
   ],
 };
 

@@ -23,6 +23,8 @@ import type { EndedOrder, PlayedName } from "./judge-names.ts";
 import { startWitness, type Witness } from "./witnesses.ts";
 
 export const rivalId = "rival";
+/** Below it are hosts that names use whose own name was deleted. */
+export const sacrificialSuffix = "sacrificial.invalid";
 const resellersCount = 3;
 const namesAtOnce = 3;
 const transformTimeoutMs = 400;
@@ -273,6 +275,7 @@ export async function startPlay(
     },
     profile: {
       lockNewNames: true,
+      ...(own.hostModel === "objects" && { sacrificialSuffix }),
       transformTimeoutMs,
       queryTimeoutMs: 1_000,
       pollIntervalMs: 50,
@@ -322,10 +325,9 @@ async function addActor(scope: Scope, play: Play, seed: number): Promise<void> {
   const { gateway } = play;
   const reseller: TestReseller = await gateway.addReseller();
   await play.query("UPDATE resellers SET paid_orders_day_max = $2 WHERE id = $1", [reseller.id, paidOrdersMax]);
-  const others = () =>
-    play.actors.filter((other) => other.reseller !== reseller).flatMap((other) => namesOf(other).slice(-namesAtOnce));
+  const othersThan = (name: string) => play.actors.flatMap(namesOf).filter((other) => other !== name);
   const witness = await startWitness(scope, gateway, reseller);
-  const actor: Actor = { gateway, reseller, random: seededRandom(seed), others, played: [], witness };
+  const actor: Actor = { gateway, reseller, random: seededRandom(seed), othersThan, played: [], witness };
   play.actors.push(actor);
   while (actor.played.length < namesAtOnce) await enter(play, actor);
   assert.ok(play.actors.length <= resellersCount);
