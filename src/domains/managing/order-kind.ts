@@ -59,6 +59,8 @@ export interface OrderKind {
   isPaid?: true;
   /** Each of its orders is carried out: a newer one does not replace one that was not sent yet. */
   isEachDone?: true;
+  /** Each field of its input is a value of its own: what a newer order leaves out is still wanted. */
+  isByField?: true;
   /** What info shows while a command of this kind is pending (1001; RFC 5731 §2.3); a kind without one is never pending. */
   pendingStatus?: string;
   /** What is left to do, from a fresh `<info>`. @param ask for what `<info>` about the name does not show */

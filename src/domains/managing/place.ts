@@ -127,7 +127,7 @@ interface OrderedName {
 }
 
 export interface NewChange<Name extends OrderedName = LockedName> {
-  kind: Pick<OrderKind, "name" | "isUrgent" | "isPaid" | "isEachDone">;
+  kind: Pick<OrderKind, "name" | "isUrgent" | "isPaid" | "isEachDone" | "isByField">;
   prefix: Exclude<OrderPrefix, "REG">;
   input: object;
   /** What the order sets but the database must not reveal; it is erased at the order's end. */
@@ -140,8 +140,6 @@ export interface NewChange<Name extends OrderedName = LockedName> {
   findSame?(tx: Transaction, name: Name): Promise<string | undefined>;
   /** What the order asks for in place of `input`, where that depends on the name. @throws ApiError */
   inputFor?(tx: Transaction, name: Name): Promise<object>;
-  /** What the order asks for, if it replaces one that was not sent yet. @param earlier its input */
-  merge?(earlier: object): object;
 }
 
 /**
@@ -250,12 +248,12 @@ async function replaceUnsent<Name extends OrderedName>(
   { clock }: Context,
   tx: Transaction,
   { domain_name: name }: Name,
-  { kind, input, merge }: NewChange<Name>,
+  { kind, input }: NewChange<Name>,
   code: string,
 ): Promise<object> {
   const unsent = await tx.query(lockUnsent, { name, kind: kind.name satisfies ChangeKindName });
   if (unsent.length === 0) return input;
   const ids = unsent.map(({ id }) => id);
   await tx.query(supersede, { ids, reason: `superseded by ${code}`, now: clock.now() });
-  return merge ? unsent.reduce<object>((_merged, { input: earlier }) => merge(earlier as object), input) : input;
+  return kind.isByField ? Object.assign({}, ...unsent.map(({ input: earlier }) => earlier), input) : input;
 }
