@@ -328,6 +328,8 @@ export interface components {
       registrant?: components["schemas"]["Contact"];
       contacts?: components["schemas"]["OtherContacts"];
       price?: components["schemas"]["Price"];
+      /** @description Fields of the request that have no meaning here, and are ignored. */
+      ignored?: string[];
     };
     DryRunOfOrdered: {
       /**
@@ -337,6 +339,8 @@ export interface components {
       domain_name: string;
       /** @example REG-G43VRN9P-AV8 */
       order_code: string;
+      /** @description Fields of the request that have no meaning here, and are ignored. */
+      ignored?: string[];
     };
     RegisterDomainBody: {
       /** @description In any spelling. */

@@ -15,6 +15,7 @@ import { readTarget } from "#api/target.ts";
 import type { Context } from "#context.ts";
 import { ApiError } from "#errors.ts";
 import { wantsOnly } from "#use-case/accept.ts";
+import { ignoredFields } from "#use-case/known-fields.ts";
 import { requireScope } from "#use-case/scope.ts";
 import {
   AlreadyCommitted,
@@ -78,14 +79,14 @@ export async function runRoute(
     const ownContext = { ...context, database: requestDatabase({ resellerId, subject }) };
     return isRead(route) ? (await runOnce(ownContext, call)).answer : await runWrite(ownContext, gate, call);
   } catch (error) {
-    // The use case's own errors are answers already: this is about the request's headers.
-    return answerError(context.log, request.requestId, error, ["bad_request"]);
+    // The use case's own errors are answers already: this is about headers, and names that the use case does not know.
+    return answerError(context.log, request.requestId, error, ["bad_request", "invalid_paging_request"]);
   }
 }
 
 const isRead = ({ method, useCase }: Route) => method === "GET" || useCase.changesNothing;
 
-/** @throws ApiError when a header is not valid */
+/** @throws ApiError when a header is not valid, or a field or parameter is not known */
 function openCall(
   context: Context,
   route: Route,
@@ -99,6 +100,7 @@ function openCall(
   const { headers, body, signal } = request;
   const idempotencyKey = isRead(route) ? undefined : parseIdempotencyKey(headers["idempotency-key"]);
   const waitSeconds = parseWait(headers.prefer);
+  const ignored = ignoredFields(route.useCase.docs, { takesMore: route.takesMore ?? false, query, rawBody: body });
   return {
     route,
     request,
@@ -109,6 +111,7 @@ function openCall(
       query,
       caller: key.caller,
       rawBody: body,
+      ignored,
       signal,
       waitSeconds,
       takeRequests,

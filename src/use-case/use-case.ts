@@ -83,6 +83,8 @@ export interface UseCaseRequest {
   query: URLSearchParams;
   /** The raw bytes of the body; `parseBody` reads them. */
   rawBody: Buffer;
+  /** The fields and parameters that have no meaning here, for a caller who asks what would happen. */
+  ignored: readonly string[];
   /** The prefix of the request's path, for `location`. */
   prefix: "" | "/v1" | "/v2";
   door: Door;

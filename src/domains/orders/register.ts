@@ -67,7 +67,7 @@ export const registerDomain: UseCase = {
     const { live, expectedSeconds } = await checkFacts(context, request, name, target);
     if (live) {
       refuseOtherContacts(context, request, given, live);
-      if (asked.dry_run) return { status: 200, body: { domain_name: name, order_code: live.orderCode } };
+      if (asked.dry_run) return answerDryRun(request, { domain_name: name, order_code: live.orderCode });
       return answerLiveOrder(context, request, live.orderCode, expectedSeconds);
     }
     if (!target) throw blocked(context);
@@ -91,7 +91,7 @@ export const registerDomain: UseCase = {
       willRenew: asked.will_renew ?? true,
       allocationToken,
     };
-    if (asked.dry_run) return { status: 200, body: presentRegistration(registration) };
+    if (asked.dry_run) return answerDryRun(request, presentRegistration(registration));
     return placeNewOrder(context, request, target, registration);
   },
 };
@@ -110,6 +110,10 @@ interface Registration {
   delegation: Delegation;
   /** With which the registry allocates the name (RFC 8495). */
   allocationToken: Secret | undefined;
+}
+
+function answerDryRun({ ignored }: UseCaseRequest, body: Static<typeof dryRun>): Answer {
+  return { status: 200, body: ignored.length === 0 ? body : { ...body, ignored } };
 }
 
 /** What a registration would send. */
