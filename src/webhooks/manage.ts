@@ -162,7 +162,8 @@ const update = statement(
      UPDATE webhook_deliveries SET ends_at = $ends_at, next_at = least(next_at, $now)
      WHERE webhook_id = $id AND status = 'Pending' AND $is_enabled)
    UPDATE webhooks SET url = $url, description = $description, types = $types::text[], scopes = $scopes::text[], is_enabled = $is_enabled,
-     verified_at = CASE WHEN url = $url THEN verified_at END, disabled_reason = NULL, failing_since = NULL, failure_count = 0, next_step_at = CASE WHEN $is_enabled THEN $now END
+     verified_at = CASE WHEN url = $url THEN verified_at END, disabled_reason = NULL, failing_since = NULL,
+     failure_count = 0, next_step_at = CASE WHEN $is_enabled THEN $now END
    WHERE id = $id RETURNING ${shownSql}` as string,
   shownColumns,
 );

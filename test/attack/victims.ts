@@ -48,7 +48,9 @@ export const victims: Record<VictimKind, (ready: ReadyDocument) => Promise<void>
   async "webhook-delivery"(ready) {
     receiving ??= makeReceiver(ready);
     const { path, server } = await receiving;
-    const arrived = once(server, "delivery", { signal: AbortSignal.timeout(patienceMs) });
+    const patience = new AbortController();
+    const timer = setTimeout(() => patience.abort(), patienceMs);
+    const arrived = once(server, "delivery", { signal: patience.signal }).finally(() => clearTimeout(timer));
     // The request may fail first.
     arrived.catch(() => {});
     const { status, text } = await send(ready, `${path}/test`);
