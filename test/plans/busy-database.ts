@@ -16,13 +16,18 @@ const code = (prefix: string, n = "n") => `'${prefix}-' || (${n})`;
 /** SQL: the end of the n-th order: one a minute, until now. */
 const ago = (count: number, n = "n") => `now() - (${count} - ${n}) * interval '1 minute'`;
 
-/** The rows of each table, for `names` names. `n` counts from 1. Orders after the ended ones are live. */
-function inserts(names: number): Record<string, [columns: string, values: string, count: number]> {
-  const live = Math.ceil(names / 400);
-  const accounts = Math.ceil(names / 10);
-  const months = 3;
-  const status = (ended: number) =>
-    `CASE WHEN n > ${ended} THEN 'Processing' WHEN n % 50 = 0 THEN 'Errors' ELSE 'Finished' END`;
+/** The rows of a table: how many, and SQL for the n-th of them, counted from 1. */
+type Rows = Record<string, [columns: string, values: string, count: number]>;
+
+/** Orders after the ended ones, one for each name, are live. */
+const liveOf = (names: number) => Math.ceil(names / 400);
+const accountsOf = (names: number) => Math.ceil(names / 10);
+const months = 3;
+const status = (ended: number) =>
+  `CASE WHEN n > ${ended} THEN 'Processing' WHEN n % 50 = 0 THEN 'Errors' ELSE 'Finished' END`;
+
+function resellersAndOrders(names: number): Rows {
+  const live = liveOf(names);
   return {
     resellers: [
       "name, kind, rate_limit, hosting_accounts_max, hosting_bytes_max, created_at",
@@ -72,6 +77,12 @@ function inserts(names: number): Record<string, [columns: string, values: string
        CASE WHEN n > ${names} THEN now() + (n % 100 - 50) * interval '1 minute' END, CASE WHEN n % 10 = 3 THEN 1 + n / 10 END`,
       names + live,
     ],
+  };
+}
+
+function changesAndRenewals(names: number): Rows {
+  const live = liveOf(names);
+  return {
     change_history: [
       "change_id, at, event, status",
       `1 + (n - 1) / 2, ${ago(names, "n / 2")}, 'requested', 'Finished'`,
@@ -118,6 +129,11 @@ function inserts(names: number): Record<string, [columns: string, values: string
       `${name()}, ${registry()}, ${code("CHG")}, now() + (n % 100 - 1) * interval '1 hour', now() + (n % 100 - 1) * interval '1 hour'`,
       Math.ceil(names / 50),
     ],
+  };
+}
+
+function namesAndContacts(names: number): Rows {
+  return {
     contacts: [
       "reseller_id, digest, data_sealed, created_at, look_at, unused_since",
       `${reseller()}, 'digest-' || n, '', now(), CASE WHEN n % 100 > 0 THEN now() + (n % 24) * interval '1 hour' END,
@@ -166,6 +182,12 @@ function inserts(names: number): Record<string, [columns: string, values: string
       "'renewal', 'subject-' || n, '', now(), now(), 1, CASE WHEN n % 200 > 0 THEN now() END",
       Math.ceil(names / 10),
     ],
+  };
+}
+
+function eventsAndRequests(names: number): Rows {
+  const accounts = accountsOf(names);
+  return {
     order_counts: [
       "reseller_id, kind, status, row_count",
       `1 + n % ${resellers}, (ARRAY['create', 'nameservers', 'contacts', 'transfer-lock', 'renew', 'auth-code'])[1 + n / ${resellers}], 'Finished', 300`,
@@ -211,6 +233,12 @@ function inserts(names: number): Record<string, [columns: string, values: string
        CASE WHEN n % 100 = 1 THEN now() END`,
       Math.ceil(accounts / 4),
     ],
+  };
+}
+
+function hosting(names: number): Rows {
+  const accounts = accountsOf(names);
+  return {
     host_names: [
       "account_id, host_name, status, proven_by, created_at, next_check_at, next_step_at",
       `n, 'www.' || ${name()}, CASE WHEN n % 3 = 0 THEN 'Waiting' ELSE 'Proven' END, CASE WHEN n % 3 > 0 THEN 'dns' END, now(),
@@ -240,7 +268,13 @@ function inserts(names: number): Record<string, [columns: string, values: string
 /** Triggers are off: what they keep is made here. */
 export async function fillDatabase(client: Client, names: number): Promise<void> {
   await client.query("SET session_replication_role = replica; SET statement_timeout = 0");
-  for (const [table, [columns, values, count]] of Object.entries(inserts(names))) {
+  const tables: Rows = Object.assign(
+    {},
+    ...[resellersAndOrders, changesAndRenewals, namesAndContacts, eventsAndRequests, hosting].map((rowsOf) =>
+      rowsOf(names),
+    ),
+  );
+  for (const [table, [columns, values, count]] of Object.entries(tables)) {
     await client.query(`INSERT INTO ${table} (${columns}) SELECT ${values} FROM generate_series(1, ${count}) AS n`);
   }
   await client.query(

@@ -91,6 +91,8 @@ const byName: Readonly<Record<string, string>> = {
   all: "false",
   is_paced: "false",
   version: "0",
+  refused: "[]",
+  usage: "[]",
   term: now,
 };
 
@@ -132,7 +134,7 @@ const names = (facts: Facts): Override[] => [
     statements: /^(node-|liveness)/,
     values: {
       after: "5",
-      asked: "{}",
+      asked: "5",
       id: "00000000-0000-4000-8000-000000000000",
       question_id: "00000000-0000-4000-8000-000000000000",
     },
@@ -148,6 +150,7 @@ const names = (facts: Facts): Override[] => [
     statements: /^(registry-(maintenance|pause|resume|circuit|away-since)|registry-probe.*)$/,
     values: { id: "sandbox", from: now },
   },
+  { statements: /^hosting-traffic-update$/, values: { months: "{2026-10,2026-11,2026-11}", bytes: "{1,1,1}" } },
   { statements: /^value-changes-in-turns$/, values: { after: "2" } },
   { statements: /^operator-hosting-accounts$/, values: { status: "Ready", is_pending: "false" } },
   { statements: /^operator-(orders|orders-attention|renewals)$/, values: { status: "Finished" } },
