@@ -55,6 +55,8 @@ export interface Play {
   registryLink: TcpRelay;
   query: Stage["query"];
   random: (limit: number) => number;
+  /** The registry has no contacts. */
+  isThin: boolean;
   placed: Map<string, Omit<EndedOrder, "status" | "reason">>;
   counts: { calls: number; kills: number; cuts: number; faults: number };
   /** What was done, for the reader of a failure. */
@@ -312,6 +314,7 @@ export async function startPlay(
     registryLink,
     query,
     random,
+    isThin: own.dataModel === "thin",
     placed: new Map(),
     counts,
     log: [],
