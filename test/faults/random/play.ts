@@ -88,6 +88,9 @@ const spoilings: readonly Omit<CommandFault, "command">[] = [
 /** Those that a registry can leave pending, or refuse because of a status. */
 const conditional = ["domain:update", "domain:renew"] as const;
 
+/** Names use hosts of each other: most of what can go wrong with them needs several orders. */
+const kindsDrawn = [...Object.keys(requests), "nameservers", "nameservers", "nameservers"];
+
 /** Each step happens as often as it is in this list. */
 const steps: readonly ((play: Play, actor: Actor) => Promise<void>)[] = [
   ...Array(6).fill(callAny),
@@ -141,7 +144,7 @@ function kindFor({ gateway, random }: Actor, name: string): string {
   const domain = gateway.registry.store.domains.find(name);
   const answers = [domain?.deletion && "restore", domain?.transfer?.status === "pending" && "transfer-answer"];
   const fitting = answers.find((kind) => typeof kind === "string");
-  return fitting && random(2) === 0 ? fitting : pick({ random }, Object.keys(requests));
+  return fitting && random(2) === 0 ? fitting : pick({ random }, kindsDrawn);
 }
 
 async function send(
