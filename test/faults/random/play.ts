@@ -127,7 +127,7 @@ export async function playFor(play: Play, seconds: number): Promise<void> {
 async function callAny(play: Play, actor: Actor): Promise<void> {
   const name = pick(actor, namesOf(actor));
   const kind = kindFor(actor, name);
-  // Another value soon after: the first order may be under way, refused or lost.
+  // Another value soon after: the first order may be in progress, refused or lost.
   const repeats = actor.random(2) + 1;
   for (let left = repeats; left > 0; left--) {
     const wanted = await requests[kind]!(actor, name);
