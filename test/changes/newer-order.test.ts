@@ -11,7 +11,7 @@ import { order, received, type Stage, settledLater, startStage, steeredRegistry 
 const name = "twice.example";
 const update = "domain:update";
 /** Longer than a busy machine needs to place an order. */
-const registry = { ...steeredRegistry, backoffFirstMs: 60_000 };
+const registry = { ...steeredRegistry, backoffFirstMs: 60_000, backoffMaxMs: 60_000 };
 
 const email = (label: string) => ({ ...ada, email: `${label}@quillfeather.example` });
 const ds = (digit: string) => ({

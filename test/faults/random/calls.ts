@@ -30,7 +30,7 @@ const put = (name: string, path: string, body: object): Call => ({
 
 const contact = (number: number) => ({ ...ada, email: `ada-${number}@quillfeather.example` });
 
-/** By the kind of order that a call places. A kind is drawn as often as any other. */
+/** By the kind of order that a call places. */
 export const requests: Readonly<Record<string, RequestFor>> = {
   "transfer-lock": ({ random }, name) => put(name, "transfer-lock", { transfer_locked: random(3) === 0 }),
   nameservers: ({ random, othersThan }, name) => {
@@ -39,7 +39,7 @@ export const requests: Readonly<Record<string, RequestFor>> = {
       return { name: `${label}.${name}`, addresses: [`9.9.9.${1 + random(3)}`, `2620:fe::${1 + random(3)}`] };
     });
     const servers = [...own, { name: "ns1.dns-host.net" }, { name: "ns2.dns-host.net" }];
-    const used = foreign.length > 0 && random(3) === 0 ? [foreign[random(foreign.length)]!] : [];
+    const used = foreign.length > 0 && random(2) === 0 ? [foreign[random(foreign.length)]!] : [];
     return put(name, "nameservers", { name_servers: [...servers.filter(() => random(2) === 0), ...used] });
   },
   dnssec: ({ random }, name) => {

@@ -50,13 +50,17 @@ const valueKinds: Readonly<Record<string, ValueKind>> = {
   },
 };
 
-/** @param orders of one name, in the order in which they were placed @returns the mistakes, one sentence each */
-export function judgeValues(store: Store, domain: Domain, orders: readonly EndedOrder[]): string[] {
+/**
+ * @param orders of one name, in the order in which they were placed
+ * @param isThin the registry has no contacts
+ * @returns the mistakes, one sentence each
+ */
+export function judgeValues(store: Store, domain: Domain, orders: readonly EndedOrder[], isThin: boolean): string[] {
   // A delete removes what hosts of the name need, and a restore need not bring it back.
   const left = orders.findLastIndex(({ kind, status }) => kind === "delete" && status === "Finished");
   const present = orders.slice(left + 1);
   return Object.entries(valueKinds).flatMap(([kind, { wanted, shown, isRight = Object.is }]) => {
-    const own = present.filter((order) => order.kind === kind);
+    const own = present.filter((order) => order.kind === kind && !(isThin && kind === "contacts"));
     const shownNow = shown(store, domain);
     return Object.entries(inForce(own, wanted)).flatMap(([field, { value, code }]) =>
       isRight(shownNow[field], value)

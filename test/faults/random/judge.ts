@@ -40,7 +40,7 @@ export async function judgePlay(play: Play): Promise<{ ended: EndedOrder[]; faul
   return { ended, faults: [...faults, ...(await judgeLedgers(play, ended)), ...(await judgeHistories(play, ended))] };
 }
 
-async function judgeActor({ gateway }: Play, actor: Actor, ended: readonly EndedOrder[]): Promise<string[]> {
+async function judgeActor({ gateway, isThin }: Play, actor: Actor, ended: readonly EndedOrder[]): Promise<string[]> {
   const { reseller, played, witness } = actor;
   const { store } = gateway.registry;
   const faults = await judgeNames({ gateway, reseller, rivalId }, played);
@@ -48,7 +48,7 @@ async function judgeActor({ gateway }: Play, actor: Actor, ended: readonly Ended
     const domain = store.domains.find(name);
     const own = ended.filter((order) => order.name === name);
     if (domain?.clID !== registrarId || domain.deletion) continue;
-    faults.push(...judgeValues(store, domain, own).map((fault) => `${name}: ${fault}`));
+    faults.push(...judgeValues(store, domain, own, isThin).map((fault) => `${name}: ${fault}`));
   }
   const { events, faults: missed } = await witness.testify();
   const own = ended.filter((order) => order.reseller === reseller);

@@ -55,6 +55,8 @@ export interface Play {
   registryLink: TcpRelay;
   query: Stage["query"];
   random: (limit: number) => number;
+  /** The registry has no contacts. */
+  isThin: boolean;
   placed: Map<string, Omit<EndedOrder, "status" | "reason">>;
   counts: { calls: number; kills: number; cuts: number; faults: number };
   /** What was done, for the reader of a failure. */
@@ -85,6 +87,9 @@ const spoilings: readonly Omit<CommandFault, "command">[] = [
 ];
 /** Those that a registry can leave pending, or refuse because of a status. */
 const conditional = ["domain:update", "domain:renew"] as const;
+
+/** Names use hosts of each other: most of what can go wrong with them needs several orders. */
+const kindsDrawn = [...Object.keys(requests), "nameservers", "nameservers", "nameservers"];
 
 /** Each step happens as often as it is in this list. */
 const steps: readonly ((play: Play, actor: Actor) => Promise<void>)[] = [
@@ -122,7 +127,7 @@ export async function playFor(play: Play, seconds: number): Promise<void> {
 async function callAny(play: Play, actor: Actor): Promise<void> {
   const name = pick(actor, namesOf(actor));
   const kind = kindFor(actor, name);
-  // Another value soon after: the first order may be under way, refused or lost.
+  // Another value soon after: the first order may be in progress, refused or lost.
   const repeats = actor.random(2) + 1;
   for (let left = repeats; left > 0; left--) {
     const wanted = await requests[kind]!(actor, name);
@@ -139,7 +144,7 @@ function kindFor({ gateway, random }: Actor, name: string): string {
   const domain = gateway.registry.store.domains.find(name);
   const answers = [domain?.deletion && "restore", domain?.transfer?.status === "pending" && "transfer-answer"];
   const fitting = answers.find((kind) => typeof kind === "string");
-  return fitting && random(2) === 0 ? fitting : pick({ random }, Object.keys(requests));
+  return fitting && random(2) === 0 ? fitting : pick({ random }, kindsDrawn);
 }
 
 async function send(
@@ -312,6 +317,7 @@ export async function startPlay(
     registryLink,
     query,
     random,
+    isThin: own.dataModel === "thin",
     placed: new Map(),
     counts,
     log: [],

@@ -97,20 +97,24 @@ function readPages(gateway: TestGateway, reseller: TestReseller, signal: AbortSi
 
 function followStream(gateway: TestGateway, reseller: TestReseller, signal: AbortSignal) {
   const ids: string[] = [];
+  let place: string | undefined;
   let present: ClientRequest | undefined;
   const connect = () => {
     if (signal.aborted) return;
     const authorization = authorize({ key: reseller.key, clock: gateway.context.clock, method: "GET", target });
-    const last = ids.at(-1);
-    const place = last === undefined ? {} : { "last-event-id": last };
-    const headers = { accept: "text/event-stream", authorization, ...place };
+    const from = place === undefined ? {} : { "last-event-id": place };
+    const headers = { accept: "text/event-stream", authorization, ...from };
     const reconnect = () => void sleep(reconnectMs, signal).then(connect);
     present = request(`${gateway.url}${target}`, { agent: false, headers }, (response) => {
       let text = "";
       response.setEncoding("utf8").on("data", (part: string) => {
         const frames = (text + part).split("\n\n");
         text = frames.pop()!;
-        ids.push(...frames.flatMap((frame) => /^id: ?(.+)$/m.exec(frame)?.[1] ?? []));
+        for (const frame of frames) {
+          // A place without an event is where the stream has got to.
+          place = /^id: ?(.+)$/m.exec(frame)?.[1] ?? place;
+          if (place !== undefined && /^data:/m.test(frame)) ids.push(place);
+        }
       });
       response.on("error", () => {});
     });
