@@ -983,6 +983,12 @@ TABLE resellers
 
 SEQUENCE resellers_id_seq
 
+TABLE seen_auth_codes
+  domain_name text COLLATE "C" NOT NULL
+  mac bytea NOT NULL
+  CONSTRAINT seen_auth_codes_domain_name_fkey FOREIGN KEY (domain_name) REFERENCES domains(domain_name) ON DELETE CASCADE
+  CONSTRAINT seen_auth_codes_pkey PRIMARY KEY (domain_name)
+
 SEQUENCE service_pack_id
 
 TABLE service_packs

@@ -158,7 +158,7 @@ const setLockTimeout = statement("events-lock-timeout", "SELECT set_config('lock
   ms: "text?",
 });
 
-// Whoever writes an event holds a weaker lock until it commits, and reads the era under that lock.
+// A writer of an event holds a weaker lock until it commits, and reads the era under that lock.
 const lockWriters = statement("events-lock-writers", "LOCK TABLE events IN SHARE ROW EXCLUSIVE MODE", {});
 
 const eraStepMax = 1_000_000;

@@ -6,7 +6,7 @@ import { createDatabase } from "#db/database.ts";
 import { migrate } from "#db/migrate.ts";
 import { eventsBegin, noteRestore, type Position, readEvents } from "#events/log.ts";
 import { createLog } from "#lib/log.ts";
-import { runSql } from "../harness/sql.ts";
+import { runSql, walWriterOf } from "../harness/sql.ts";
 import { failOver, startOwnServer, startStandby } from "../harness/standby.ts";
 
 const log = createLog("test", "silent");
@@ -79,18 +79,15 @@ test("after a crash, an event of a transaction whose number was given before is 
   const before = connect(t, server.url);
   await noteRestore(before);
   await runSql(server.url, notice, ["before"]);
-  const [walWriter] = await runSql<{ pid: number }>(
-    server.url,
-    "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'",
-  );
-  process.kill(walWriter!.pid, "SIGSTOP");
+  const walWriter = await walWriterOf(server.url);
+  process.kill(walWriter, "SIGSTOP");
   const client = new Client({ connectionString: server.url });
   client.on("error", () => {});
   await client.connect();
   for (let count = 0; count < 5; count++) await client.query("BEGIN; SELECT pg_current_xact_id(); ROLLBACK");
   const reader = startReader();
   await reader.readOn(before);
-  process.kill(walWriter!.pid, "SIGKILL");
+  process.kill(walWriter, "SIGKILL");
   await server.exited;
   const again = await startOwnServer(t, {}, server.dataDir);
   const after = connect(t, again.url);

@@ -16,7 +16,7 @@ export interface LastShown {
   shown_at: Date | null;
 }
 
-export type DifferenceField = "statuses" | "name_servers" | "contacts" | "dnssec" | "expiration_date";
+export type DifferenceField = "statuses" | "name_servers" | "contacts" | "dnssec" | "expiration_date" | "auth_code";
 
 export interface Difference {
   field: DifferenceField;

@@ -16,17 +16,20 @@ import {
   isLockMoved,
   type LastShown,
 } from "#domains/portfolio/differences.ts";
-import { type Absence, reasonOfAbsence, seeAbsence, seePresence } from "#domains/portfolio/looks.ts";
+import { type Absence, reasonOfAbsence, restorableUntil, seeAbsence, seePresence } from "#domains/portfolio/looks.ts";
+import { isUnknownCode, noteCode } from "#domains/portfolio/seen-auth-code.ts";
 import { type ShownDomain, shownOf, takeShown, withGlue } from "#domains/portfolio/shown.ts";
 import { assertLeaseStands } from "#domains/registry/owner-lease.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
+import { isAnotherDate, isNextTerm, mayBeAutoRenewed } from "#domains/renewals/terms.ts";
 import type { DomainInfo } from "#registry/epp/commands/domain/info.ts";
 import type { SessionPurpose } from "#registry/epp/pool/pool.ts";
+import type { RegistryProfile } from "#registry/registries.ts";
 
 const lockName = statement(
   "domain-to-compare",
-  `SELECT domain.reseller_id, order_id, statuses, delegation, handles, dnssec, registry_ex_date, shown_at,
-     renewal.status AS renewal_status, ARRAY(
+  `SELECT domain.reseller_id, order_id, statuses, delegation, handles, dnssec, expiration_date, registry_ex_date, shown_at,
+     renewal.status AS renewal_status, renewal.phase AS renewal_phase, ARRAY(
        SELECT DISTINCT kind FROM changes WHERE changes.domain_name = domain.domain_name
          AND changes.reseller_id = domain.reseller_id AND changes.status = 'Finished') AS kinds_done
    FROM domains AS domain LEFT JOIN renewals AS renewal ON renewal.id = domain.renewal_id
@@ -38,18 +41,36 @@ const lockName = statement(
     delegation: "jsonb",
     handles: "jsonb?",
     dnssec: "jsonb?",
+    expiration_date: "timestamptz",
     registry_ex_date: "timestamptz",
     shown_at: "timestamptz?",
     renewal_status: "text?",
+    renewal_phase: "text?",
     kinds_done: "text[]?",
   },
 );
 type HeldName = NonNullable<(typeof lockName)["row"]>;
 
+const termOf = statement("domain-term", "SELECT expiration_date FROM domains WHERE domain_name = $name", {
+  expiration_date: "timestamptz",
+});
+
 const takeOver = statement(
   "domain-take-over",
   `UPDATE domains AS domain SET ${takeShown("$shown::jsonb", "$now::timestamptz")}, looked_at = $now
    WHERE domain_name = $name` as string,
+  {},
+);
+
+// Nothing is left to do for the term before.
+const beginTerm = statement(
+  "domain-begin-term",
+  `WITH over AS (
+     UPDATE renewals SET status = 'Renewed', phase = NULL, renewed_until = $until, reason = $reason, updated_at = $now, ended_at = $now
+     WHERE domain_name = $name AND ended_at IS NULL RETURNING id, status, reason),
+   told AS (
+     INSERT INTO renewal_history (renewal_id, at, event, status, note) SELECT id, $now, 'renewed', status, reason FROM over)
+   UPDATE domains SET expiration_date = $until, renewal_id = NULL WHERE domain_name = $name`,
   {},
 );
 
@@ -65,7 +86,7 @@ export type NameLook =
   /** There was no usable answer, or what it shows may be outdated by a command about the name. */
   | { is: "unknown" | "held-back"; reason: string }
   | {
-      is: "absent" | "held-by-other";
+      is: Absence["is"];
       reason: string;
       /** What this meant for the portfolio; absent: nothing was written. */
       departure?: "noted" | "left" | undefined;
@@ -107,7 +128,10 @@ async function look(sessions: RegistrySessions, name: string, { takesOver, purpo
   const { info } = seen;
   const shown = withGlue(shownOf(info), name, glue);
   const found = await database.transaction((tx) => compare(sessions, tx, name, { info, shown, since, takesOver }));
-  if (found.is === "held-by-us" && found.is_taken_over) await seePresence(sessions, name, seen.info);
+  if (found.is !== "held-by-us" || !found.in_portfolio) return found;
+  const deleted = await findDeletion(sessions, name, info);
+  if (deleted) return lookAtAbsence(sessions, name, deleted, { since, takesOver });
+  if (found.is_taken_over) await seePresence(sessions, name, info);
   return found;
 }
 
@@ -125,6 +149,18 @@ async function askGlueBelow(
   } catch (error) {
     return { reason: error instanceof Error ? error.message : String(error) };
   }
+}
+
+/** A delete that no order has sent, before the end of the term: after it, the registry may do as it does with names that expire. */
+async function findDeletion(sessions: RegistrySessions, name: string, info: DomainInfo): Promise<Absence | undefined> {
+  const { clock, database } = sessions.context;
+  const { statuses, rgpStatuses, upDate } = info;
+  if (!statuses.includes("pendingDelete") || rgpStatuses.includes("pendingRestore")) return undefined;
+  const now = clock.now();
+  const [term] = await database.query(termOf, { name });
+  if (!term || term.expiration_date <= now) return undefined;
+  const deletedAt = upDate ?? now;
+  return { is: "deleted", restorableUntil: restorableUntil(sessions, info, { deletedAt, isFree: false }) };
 }
 
 async function lookAtAbsence(
@@ -153,11 +189,16 @@ async function compare(
   if (!held) return { ...found, in_portfolio: false, differences: [], is_taken_over: false };
   // A command, or a later look, came between the question and its answer.
   if ((held.shown_at && held.shown_at > since) || (await isLookHeld(tx, name, since))) return heldBack;
-  const comparable = datedBy(held, shown);
-  const differences = differencesOf(held satisfies LastShown, comparable);
-  if (!takesOver) return { ...found, in_portfolio: true, differences, is_taken_over: false };
   const now = context.clock.now();
+  const comparable = datedBy(held, shown, now);
+  const differences = differencesOf(held satisfies LastShown, comparable);
+  const isUnknown = await isUnknownCode(context, tx, profile, info);
+  if (isUnknown) differences.push(unknownCode);
+  if (!takesOver) return { ...found, in_portfolio: true, differences, is_taken_over: false };
   await tx.query(takeOver, { name, shown: comparable, now });
+  await noteCode(context, tx, profile, { ...info, isUnknown });
+  const until = newTermOf(held, comparable, { info, profile, now });
+  if (until) await tx.query(beginTerm, { name, until, reason: "the registry shows the new term", now });
   if (differences.length > 0) {
     const note = describeDifferences(differences);
     await tx.query(recordChange, { name, reseller_id: held.reseller_id, now, note });
@@ -171,9 +212,30 @@ async function compare(
 }
 
 /** A renewal that has begun takes its date from its own looks: another one would name another term in its renew. */
-function datedBy({ renewal_status: status }: HeldName, shown: ShownDomain): ShownDomain {
-  return status === null || status === "Scheduled" ? shown : { ...shown, ex_date: null };
+function datedBy(held: HeldName, shown: ShownDomain, now: Date): ShownDomain {
+  const { renewal_status: status, renewal_phase: phase, expiration_date: termEndsAt } = held;
+  const waits = status === "Scheduled" || (status === "Lapsing" && phase === "wait" && now < termEndsAt);
+  return status === null || waits ? shown : { ...shown, ex_date: null };
 }
+
+/** The end of a term that was renewed without an order of this database, and not by the registry at the end of the one before. */
+function newTermOf(
+  { expiration_date: term, registry_ex_date: before }: HeldName,
+  { ex_date: exDate }: ShownDomain,
+  { info, profile, now }: { info: DomainInfo; profile: RegistryProfile; now: Date },
+): Date | undefined {
+  const shown = exDate === null ? undefined : new Date(exDate);
+  if (!shown || !isAnotherDate(before, shown) || !isNextTerm(term, shown)) return undefined;
+  const termEndsAt = before < term ? before : term;
+  return mayBeAutoRenewed(profile, info, { termEndsAt, now }) ? undefined : shown;
+}
+
+const unknownCode: Difference = {
+  field: "auth_code",
+  here: "the one that was seen last",
+  registry: "another one",
+  was_set: true,
+};
 
 /** The kind of order that sets a field. */
 const setBy: Readonly<Record<Difference["field"], string>> = {
@@ -182,6 +244,7 @@ const setBy: Readonly<Record<Difference["field"], string>> = {
   contacts: "contacts",
   dnssec: "dnssec",
   expiration_date: "renew",
+  auth_code: "auth-code",
 };
 
 /** Whether we had set what differs: by an order, or when the name was registered here. */

@@ -13,6 +13,7 @@ import { dropPutBack, foundOf, planPutBack, planToStay, refusedDelete } from "#d
 import { whileInPortfolio } from "#domains/managing/paid/scheduled.ts";
 import { findUnderWay } from "#domains/managing/paid/underway.ts";
 import { placeAnswers, placeChange, placeErrors } from "#domains/managing/place.ts";
+import { restorableUntil } from "#domains/portfolio/looks.ts";
 import { parsePathName } from "#domains/portfolio/read.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { addDays } from "#domains/renewals/terms.ts";
@@ -111,27 +112,16 @@ function isInAddGrace({ context, profile }: RegistrySessions, { rgpStatuses, crD
 /** @param info of a name that the registry is deleting */
 function endOf(sessions: RegistrySessions, order: ChangeOrder, info?: DomainInfo): ChangeEnd {
   const { is_free: isFree } = order.found as Sent;
-  const until = info && restorableUntil(sessions, order, info);
+  // The registry counts from its delete, which came after our command.
+  const sent = ofCommand(order.attempts, deleteName).at(0);
+  const deletedAt = sent?.committed_at ?? info?.upDate ?? sessions.context.clock.now();
+  const until = info && restorableUntil(sessions, info, { deletedAt, isFree: isFree ?? false });
   if (until) {
     const next = `It can be restored until ${until.toISOString()}: POST /domains/${order.domain_name}/restores.`;
     return { departure: { reason: "deleted", restorableUntil: until }, next };
   }
   const next = "It was deleted in its add grace period, so its registration costs nothing.";
   return { departure: { reason: "deleted" }, ...(isFree && { next }) };
-}
-
-/** The registry counts from its delete, which came after our command. */
-function restorableUntil(
-  { context, profile }: RegistrySessions,
-  order: ChangeOrder,
-  { rgpStatuses, upDate }: DomainInfo,
-): Date | undefined {
-  const { is_free: isFree } = order.found as Sent;
-  const days = profile.graceDays.redemption;
-  const isRedeemable = rgpStatuses.length > 0 ? rgpStatuses.includes("redemptionPeriod") : !isFree;
-  if (!isRedeemable || days === 0) return undefined;
-  const sent = ofCommand(order.attempts, deleteName).at(0);
-  return addDays(sent?.committed_at ?? upDate ?? context.clock.now(), days);
 }
 
 /** DELETE /domains/<domain_name>?confirm=<domain_name>: 202 and an order. */
