@@ -18,12 +18,12 @@ import { hostDelete } from "#registry/epp/commands/host/delete.ts";
 import type { HostInfo } from "#registry/epp/commands/host/info.ts";
 import { hostUpdate } from "#registry/epp/commands/host/update.ts";
 
-// All portfolios: whoever uses a host is in the way of the delete. The CTE keeps the plan on the index of delegations.
+// All portfolios: whoever uses a host is in the way of the delete.
 const usersOfHosts = statement(
   "names-using-hosts",
   `WITH users AS MATERIALIZED (
      SELECT host, domain_name, reseller_id, registry_id FROM unnest($hosts::text[]) AS host
-     JOIN domains ON delegation @> jsonb_build_array(jsonb_build_object('name', host)) WHERE domain_name <> $name)
+     CROSS JOIN names_at_hosts(ARRAY[host]) AS used (domain_name) JOIN domains USING (domain_name) WHERE domain_name <> $name)
    SELECT host, bool_or(registry_id = $registry_id) AS is_in_the_way,
      coalesce((array_agg(domain_name ORDER BY domain_name) FILTER (WHERE reseller_id = $reseller_id))[1:$names_max::int4], '{}') AS own
    FROM users GROUP BY host ORDER BY host`,

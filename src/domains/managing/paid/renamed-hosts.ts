@@ -25,7 +25,7 @@ const rename = statement(
   "domains-rename-host",
   `WITH users AS MATERIALIZED (
      SELECT domain_name FROM domains
-     WHERE delegation @> jsonb_build_array(jsonb_build_object('name', $from::text)) AND registry_id = $registry_id
+     WHERE domain_name = ANY (ARRAY(SELECT names_at_hosts(ARRAY[$from::text]))) AND registry_id = $registry_id
        AND domain_name <> $name
      ORDER BY domain_name FOR UPDATE),
    renamed AS (
