@@ -1,4 +1,4 @@
-/** Hosts below a name that is deleted: who uses them cannot keep the name alive, and a name that stays keeps its name servers. */
+/** Hosts below a name that is deleted: names that use them do not prevent it, and a name that stays keeps its name servers. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { openAlarms } from "../departures/stage.ts";
@@ -133,7 +133,7 @@ test("another reseller's name that uses a host below a name does not prevent its
   assert.deepEqual(await openAlarms(stage), []);
 });
 
-test("the schedule's delete renames the hosts that other names use, those of the same reseller, too", async (t) => {
+test("the schedule's delete renames the hosts that other names use, and those of the same reseller", async (t) => {
   const stage = await startWithHost(t, { registry: { sacrificialSuffix } });
   const rival = await addRival(stage);
   await own(stage, "second.example");

@@ -319,7 +319,7 @@ async function proofOf(
     case "wait":
       return { is: "decided", outcome: outcomeOf(kind, order, plan) };
     case "held": {
-      // Whoever waits for an operator keeps nobody from the name.
+      // An order that waits for an operator does not hold up the others about the name.
       if (order.verify_cause !== "lost") return { is: "decided", outcome: { event: "next", shown } };
       return { is: "not-done", outcome: () => ({ event: "not-seen", shown }) };
     }

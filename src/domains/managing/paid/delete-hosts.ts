@@ -18,7 +18,7 @@ import { hostDelete } from "#registry/epp/commands/host/delete.ts";
 import type { HostInfo } from "#registry/epp/commands/host/info.ts";
 import { hostUpdate } from "#registry/epp/commands/host/update.ts";
 
-// All portfolios: whoever uses a host is in the way of the delete.
+// All portfolios: any name that uses a host prevents the delete.
 const usersOfHosts = statement(
   "names-using-hosts",
   `WITH users AS MATERIALIZED (
@@ -54,7 +54,7 @@ export async function planHosts(
   const asked = { reseller_id, registry_id, name, hosts: below, names_max: shownNamesMax };
   const users = await sessions.context.database.query(usersOfHosts, asked);
   const ownUsers = [...new Set(users.flatMap((user) => user.own ?? []))].slice(0, shownNamesMax);
-  // Whoever orders a delete can give them other name servers first. The schedule has nobody to tell.
+  // A reseller can give them other name servers first. No reseller reads the refusal of an order of the schedule.
   if (ownUsers.length > 0 && !isScheduled(order)) {
     const what = `your names ${ownUsers.join(", ")} use name servers below it`;
     const reason = `the name cannot be deleted, because ${what}`;

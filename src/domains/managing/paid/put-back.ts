@@ -1,6 +1,6 @@
 /**
- * What a delete takes away before its command, and how the same order puts it back when the name stays: a name that lives on needs
- * its name servers. Like every other step, each of these takes its difference from fresh looks, so it may be repeated.
+ * What a delete removes before its command, and how the same order puts it back when the name stays, because
+ * such a name needs its name servers. Like every other step, each of these takes its difference from fresh looks, so it may be repeated.
  */
 import type { Ask } from "#domains/changes/proof.ts";
 import type { ChangeOrder, ChangeOutcome } from "#domains/managing/change-orders.ts";
@@ -17,7 +17,7 @@ import { hostCreate } from "#registry/epp/commands/host/create.ts";
 import type { HostInfo } from "#registry/epp/commands/host/info.ts";
 import { hostUpdate } from "#registry/epp/commands/host/update.ts";
 
-/** How long a name keeps its name servers before an order that stays open takes them away again. */
+/** How long an order that stays open leaves the name servers in place before it removes them again. */
 const restDays = 1;
 
 /** `found` of a delete. All names of hosts are in lower case. */
