@@ -216,6 +216,7 @@ TABLE domains WITH (autovacuum_vacuum_scale_factor=0.002, autovacuum_vacuum_inse
   CONSTRAINT domains_renewal_id_fkey FOREIGN KEY (renewal_id) REFERENCES renewals(id)
   CONSTRAINT domains_renewal_id_key UNIQUE (renewal_id)
   CONSTRAINT domains_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
+  CREATE INDEX domains_delegation ON public.domains USING gin (delegation jsonb_path_ops)
   CREATE INDEX domains_gone ON public.domains USING btree (registry_id, gone_since) WHERE (gone_since IS NOT NULL)
   CREATE INDEX domains_handles ON public.domains USING gin (handles jsonb_path_ops)
   CREATE INDEX domains_look ON public.domains USING btree (registry_id, look_at) WHERE (look_at IS NOT NULL)
