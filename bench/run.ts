@@ -14,6 +14,10 @@ const benchmarks: Record<string, { about: string; run: () => Promise<void> }> = 
     about: "a signed GET /domains/<name> beside a bare node:http server that does one HMAC and one SELECT",
     run: async () => (await import("./domain-read.ts")).benchDomainRead(),
   },
+  "round-trips": {
+    about: "round trips to the database that requests of several kinds take",
+    run: async () => (await import("./round-trips.ts")).benchRoundTrips(),
+  },
   paging: {
     about: "pages anywhere in a portfolio of a million names, beside the first page",
     run: async () => (await import("./paging.ts")).benchPaging(),

@@ -169,7 +169,7 @@ async function runOnce(context: Context, { route, request, useCaseRequest, write
   let stored: Answer | undefined;
   let isCommitted = false;
   const commit: UseCaseRequest["commit"] = async (tx, answer) => {
-    await storeCommittedAnswer(context, tx, write(), answer);
+    storeCommittedAnswer(context, tx, write(), answer);
     if (idempotent) await storeIdempotentAnswer(context, tx, idempotent, answer);
     isCommitted = true;
   };

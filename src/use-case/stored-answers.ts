@@ -20,9 +20,8 @@ const committedByNonce = statement(
 const insertCommitted = statement(
   "committed-request-insert",
   `INSERT INTO committed_requests (key_id, nonce, signed_at, request_digest, status, headers, body, created_at)
-   VALUES ($key_id, $nonce, $signed_at, $request_digest, $status, $headers, $body, $now)
-   ON CONFLICT DO NOTHING RETURNING nonce`,
-  { nonce: "text" },
+   VALUES ($key_id, $nonce, $signed_at, $request_digest, $status, $headers, $body, $now)`,
+  {},
 );
 
 const committedSince = statement(
@@ -115,10 +114,9 @@ export function committedRow({ keyId, nonce, timestamp, digest }: SignedWrite, a
 /** Whether the write's row existed before: another transaction has committed this very request. */
 export const isAlreadyCommitted = (error: unknown): boolean => isUniqueViolation(error, "committed_requests_pkey");
 
-/** @throws AlreadyCommitted */
-export async function storeCommittedAnswer(context: Context, tx: Transaction, write: SignedWrite, answer: Answer) {
-  const [stored] = await tx.query(insertCommitted, { ...committedRow(write, answer), now: context.clock.now() });
-  if (!stored) throw new AlreadyCommitted();
+/** At its commit the transaction throws an error for which `isAlreadyCommitted` holds, if that is so. */
+export function storeCommittedAnswer(context: Context, tx: Transaction, write: SignedWrite, answer: Answer): void {
+  tx.atCommit(insertCommitted, { ...committedRow(write, answer), now: context.clock.now() });
 }
 
 /** The nonces of writes signed at or after a time (Unix seconds). An api reads them when it starts. */

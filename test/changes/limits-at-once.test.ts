@@ -11,7 +11,9 @@ import { giveNames } from "../renewals/stage.ts";
 const hourMs = 60 * 60_000;
 /** In the first hours of a day, so that no other begins during the tests. */
 const clock = createSteeredClock();
-const gateway = await startTestGateway({ after }, { clock });
+// On a busy machine ninety questions at once take longer than one.
+const patience = { registry: { queryTimeoutMs: 60_000 }, context: { checkBudgetMs: 60_000 } };
+const gateway = await startTestGateway({ after }, { clock, ...patience });
 const aheadMs = 25 * hourMs - (clock.now().getTime() % (24 * hourMs));
 await gateway.registry.advance(aheadMs);
 clock.skip(aheadMs / hourMs);

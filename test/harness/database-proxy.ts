@@ -9,6 +9,11 @@ export interface DatabaseProxy {
   url: string;
   /** The name of each executed prepared statement, or the text of a simple query, in order. */
   executed: string[];
+  /**
+   * How often the answer to something was awaited since the last call: changes from sending to receiving, on all connections
+   * together. What is sent at the same moment is one round trip.
+   */
+  takeRoundTrips(): number;
   /** Cuts all connections and refuses new ones. */
   cut(): void;
   restore(): void;
@@ -28,27 +33,35 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
   const target = { host: url.hostname, port: Number(url.port) };
   const executed: string[] = [];
   let committed: { by: string; resolve: () => void } | undefined;
+  let roundTrips = 0;
+  let isSending = false;
   let silenced = new AbortController();
   const relay = await startTcpRelay({
     target: () => target,
     carry(client, upstream) {
       const { signal } = silenced;
       let held: (() => void) | undefined;
+      let heldBy: string | undefined;
       const readMessages = createMessageReader((executedNow) => {
         executed.push(executedNow);
         if (executedNow !== committed?.by) return;
         held = committed.resolve;
+        heldBy = executedNow;
         committed = undefined;
       });
       client.on("data", (chunk) => {
         if (signal.aborted) return;
+        isSending = true;
         readMessages(chunk);
         upstream.write(chunk);
       });
       upstream.on("data", (chunk) => {
         if (signal.aborted) return;
-        if (held) held();
-        else client.write(chunk);
+        if (isSending) roundTrips += 1;
+        isSending = false;
+        // What was sent together with the COMMIT may be answered before it.
+        if (held && (heldBy !== "COMMIT" || chunk.includes("COMMIT\0"))) held();
+        if (!held) client.write(chunk);
       });
     },
   });
@@ -57,6 +70,12 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
   return {
     url: url.href,
     executed,
+    takeRoundTrips() {
+      const taken = roundTrips;
+      roundTrips = 0;
+      isSending = false;
+      return taken;
+    },
     cut: relay.cut,
     restore: relay.join,
     silence() {

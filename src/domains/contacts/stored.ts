@@ -66,21 +66,37 @@ export function findOtherRole(
   });
 }
 
+type Keeper = Pick<Context, "sealer" | "clock">;
+
 /** Keeps contacts, with the order that refers to them. */
 export async function storeContacts(
-  { sealer, clock }: Pick<Context, "sealer" | "clock">,
+  context: Keeper,
   tx: Transaction | Database,
   resellerId: number,
   contacts: readonly Contact[],
 ): Promise<void> {
+  await tx.query(insertContacts, rowsOf(context, resellerId, contacts));
+}
+
+/** The same at the transaction's commit. */
+export function storeContactsAtCommit(
+  context: Keeper,
+  tx: Transaction,
+  resellerId: number,
+  contacts: readonly Contact[],
+): void {
+  tx.atCommit(insertContacts, rowsOf(context, resellerId, contacts));
+}
+
+function rowsOf({ sealer, clock }: Keeper, resellerId: number, contacts: readonly Contact[]) {
   const rows = new Map(
     contacts.map((data) => {
       const digest = digestOf(sealer, { resellerId, data });
       return [digest, sealer.seal(contactRow(resellerId, digest), new Secret(JSON.stringify(data)))];
     }),
   );
-  const [digests, data] = [[...rows.keys()], [...rows.values()].map((bytes) => `\\x${bytes.toString("hex")}`)];
-  await tx.query(insertContacts, { reseller_id: resellerId, digests, data, now: clock.now() });
+  const data = [...rows.values()].map((bytes) => `\\x${bytes.toString("hex")}`);
+  return { reseller_id: resellerId, digests: [...rows.keys()], data, now: clock.now() };
 }
 
 /** The contact of a digest; `undefined` once it is erased. */

@@ -165,14 +165,15 @@ export async function placeOrder<Name extends OrderedName>(
   lock: (tx: Transaction, name: string) => Promise<Name>,
 ): Promise<Answer> {
   const name = parsePathName(request.params.domain_name ?? "");
-  const [usual] = await context.database.query(usualSeconds, { kind: wanted.kind.name });
-  const seconds = usual?.seconds ?? usualSecondsDefault;
   const { code, answer } = await context.database.transaction(async (tx) => {
-    const locked = await lock(tx, name);
+    const [[usual], locked] = await Promise.all([tx.query(usualSeconds, { kind: wanted.kind.name }), lock(tx, name)]);
     await wanted.check?.(tx, locked);
     const same = await wanted.findSame?.(tx, locked);
     const placed = same ?? (await placeNew(context, tx, request, locked, wanted));
-    const headers = { location: `${request.prefix}/orders/${placed}`, "check-after": checkAfter(seconds) };
+    const headers = {
+      location: `${request.prefix}/orders/${placed}`,
+      "check-after": checkAfter(usual?.seconds ?? usualSecondsDefault),
+    };
     const answer = wanted.answer ?? { status: 202, headers };
     await request.commit(tx, answer);
     return { code: placed, answer };
@@ -218,7 +219,7 @@ export async function insertOrder(
   { code, resellerId, kind, input, secretSealed, note, isOwners }: InsertedOrder,
 ): Promise<void> {
   const counted = { reseller_id: resellerId, is_urgent: kind.isUrgent };
-  const [placed] = await tx.query(insertChange, {
+  const insert = tx.query(insertChange, {
     ...counted,
     code,
     name,
@@ -230,13 +231,12 @@ export async function insertOrder(
     is_owners: isOwners === true,
     now: clock.now(),
   });
+  const [[placed]] = await Promise.all([insert, kind.isPaid && countPaidOrder({ clock }, tx, resellerId)]);
   if (!placed) throw tooManyOpen();
-  if (!isOwners && placed.live >= uncontendedOrdersMax) {
-    await lockReseller(tx, resellerId);
-    const [open] = await tx.query(countLive, counted);
-    if (!open || open.live > liveOrdersMax) throw tooManyOpen();
-  }
-  if (kind.isPaid) await countPaidOrder({ clock }, tx, resellerId);
+  if (isOwners || placed.live < uncontendedOrdersMax) return;
+  await lockReseller(tx, resellerId);
+  const [open] = await tx.query(countLive, counted);
+  if (!open || open.live > liveOrdersMax) throw tooManyOpen();
 }
 
 function tooManyOpen(): ApiError {

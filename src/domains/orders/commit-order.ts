@@ -4,7 +4,7 @@ import { itemsText } from "#db/batch.ts";
 import { statement } from "#db/statement.ts";
 import { wakeAll } from "#domains/changes/due.ts";
 import type { GivenContacts } from "#domains/contacts/contact.ts";
-import { storeContacts } from "#domains/contacts/stored.ts";
+import { storeContactsAtCommit } from "#domains/contacts/stored.ts";
 import { allowPaid, countPaid } from "#domains/orders/paid-orders.ts";
 import type { Answer, UseCaseRequest } from "#use-case/use-case.ts";
 
@@ -71,7 +71,7 @@ export async function commitOrder(
   return context.database.transaction(async (tx) => {
     const outcome = outcomeOf(await tx.query(insertOrders, { items: itemsText([item]) }));
     if (outcome !== "placed") return outcome;
-    if (hasContacts) await storeContacts(context, tx, request.caller.resellerId, Object.values(given));
+    if (hasContacts) storeContactsAtCommit(context, tx, request.caller.resellerId, Object.values(given));
     await request.commit(tx, answer);
     return outcome;
   });

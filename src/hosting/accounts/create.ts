@@ -119,8 +119,7 @@ export const accountCreator = ({ body, parse, passwordField }: AccountOrderForm)
 
   async handle(context, request) {
     if (request.caller.kind !== "reseller") throw new ApiError("missing_reseller");
-    const [profile] = await context.database.point(profileExists, { reseller_id: request.caller.resellerId });
-    if (!profile?.has_profile) throw new ApiError("missing_reseller_profile");
+    await checkProfile(context, request);
     const order = parse(request.rawBody);
     const identifier = parseIdentifier(context, order.identifier);
     const password =
@@ -129,7 +128,6 @@ export const accountCreator = ({ body, parse, passwordField }: AccountOrderForm)
         : await parsePassword(context, order.password, identifier, passwordField);
     return afterEarlierCreations(identifier, async () => {
       let pack = await checkFacts(context, request, order.packId, identifier);
-      await checkCaps(context.database, request, pack);
       const hash = password && (await hashPassword(context, request.caller.resellerId, password));
       for (;;) {
         const answer = await insert(context, request, { identifier, pack, hash });
@@ -159,6 +157,12 @@ async function afterEarlierCreations<Result>(identifier: HostIdentifier, work: (
   }
 }
 
+/** @throws ApiError `missing_reseller_profile` */
+async function checkProfile({ database }: Context, { caller }: UseCaseRequest): Promise<void> {
+  const [profile] = await database.point(profileExists, { reseller_id: caller.resellerId });
+  if (!profile?.has_profile) throw new ApiError("missing_reseller_profile");
+}
+
 type Pack = NonNullable<(typeof packOnOffer)["row"]>;
 
 function parseIdentifier(context: Context, text: string): HostIdentifier {
@@ -180,16 +184,27 @@ async function checkFacts(
 ): Promise<Pack> {
   const packId = packIdPattern.test(packText) ? Number(packText) : 0;
   const { resellerId } = request.caller;
-  const [pack] = await database.query(packOnOffer, { reseller_id: resellerId, pack_id: packId });
+  const [[pack], isFree, used] = await Promise.all([
+    database.point(packOnOffer, { reseller_id: resellerId, pack_id: packId }),
+    isFreeFor({ query: database.point }, resellerId, identifier),
+    readUsage(database, resellerId),
+  ]);
   if (!pack) throw new ApiError("invalid_service_pack");
-  if (!(await isFreeFor(database, resellerId, identifier))) throw alreadyExists(request, identifier);
+  if (!isFree) throw alreadyExists(request, identifier);
+  checkCaps(used, pack);
   return pack;
 }
 
-/** Called before the hash, which is expensive, and again under the reseller's lock, where the result stays true. */
-async function checkCaps(database: Pick<Transaction, "query">, request: UseCaseRequest, pack: Pack): Promise<void> {
-  const [used] = await database.query(usage, { reseller_id: request.caller.resellerId });
+type Usage = NonNullable<(typeof usage)["row"]>;
+
+async function readUsage(database: Pick<Transaction, "query">, resellerId: number): Promise<Usage> {
+  const [used] = await database.query(usage, { reseller_id: resellerId });
   if (!used) throw new Error("the usage query returned no row");
+  return used;
+}
+
+/** Called before the hash, which is expensive, and again under the reseller's lock, where the result stays true. */
+function checkCaps(used: Usage, pack: Pack): void {
   if (used.accounts >= used.hosting_accounts_max) {
     throw invalidField("identifier", `You have ${used.accounts} hosting accounts, as many as you may have.`);
   }
@@ -215,10 +230,15 @@ const noPassword = Buffer.alloc(0);
 async function insert(context: Context, request: UseCaseRequest, { identifier, pack, hash }: NewAccount) {
   const inTransaction = async (tx: Transaction) => {
     const { resellerId } = request.caller;
-    await lockReseller(tx, resellerId);
-    await lockIdentifier(tx, identifier);
-    if (!(await isFreeFor(tx, resellerId, identifier))) throw alreadyExists(request, identifier);
-    await checkCaps(tx, request, pack);
+    // Each sees what was committed before the locks, because it begins after them.
+    const [, , isFree, used] = await Promise.all([
+      lockReseller(tx, resellerId),
+      lockIdentifier(tx, identifier),
+      isFreeFor(tx, resellerId, identifier),
+      readUsage(tx, resellerId),
+    ]);
+    if (!isFree) throw alreadyExists(request, identifier);
+    checkCaps(used, pack);
     const now = context.clock.now();
     const [account] = await tx.query(insertAccount, {
       identifier,
@@ -229,9 +249,9 @@ async function insert(context: Context, request: UseCaseRequest, { identifier, p
       now,
     });
     if (!account) return undefined;
-    await tx.query(insertFirstHistory, { account_id: account.id, at: now });
+    tx.atCommit(insertFirstHistory, { account_id: account.id, at: now });
     if (context.bareIdentifiers) {
-      await tx.query(serveAtIdentifier, { account_id: account.id, host_name: identifier, now });
+      tx.atCommit(serveAtIdentifier, { account_id: account.id, host_name: identifier, now });
     }
     const path = request.door.hostingCreationPath({ id: account.id, identifier });
     const answer = accepted(request, path, account.median_seconds);

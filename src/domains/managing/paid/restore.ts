@@ -82,8 +82,7 @@ const holderOf = statement("domain-holder", "SELECT reseller_id FROM domains WHE
 
 /** @throws ApiError when the caller was not the last owner, or it is too late */
 async function lockDeparture(tx: Transaction, name: string, resellerId: number, now: Date): Promise<Departed> {
-  const [departure] = await tx.query(lastDeparture, { name });
-  const [holder] = await tx.query(holderOf, { name });
+  const [[departure], [holder]] = await Promise.all([tx.query(lastDeparture, { name }), tx.query(holderOf, { name })]);
   if ((holder ?? departure)?.reseller_id !== resellerId) throw new ApiError("domain_not_found");
   if (holder)
     throw new ApiError("domain_not_restorable", { text: "This name is in your portfolio: it was not deleted." });
