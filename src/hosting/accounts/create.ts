@@ -14,7 +14,7 @@ import type { Secret } from "#lib/secret.ts";
 import { lockReseller } from "#locks/reseller-lock.ts";
 import { parseBody } from "#use-case/body.ts";
 import { accepted } from "#use-case/check-after.ts";
-import type { Docs } from "#use-case/docs.ts";
+import { checkedByHand, type Docs } from "#use-case/docs.ts";
 import type { UseCase, UseCaseRequest } from "#use-case/use-case.ts";
 
 /** A new account as a door's body describes it. */
@@ -34,7 +34,7 @@ export interface AccountOrderForm {
 }
 
 const requestBody = Type.Object({
-  servicepack_id: Type.String({ examples: ["14490"] }),
+  servicepack_id: checkedByHand(Type.String({ examples: ["14490"] })),
   identifier: Type.String({ description: "A host name; usually the FTP user name.", examples: ["hello.example"] }),
   password: passwordField,
 });
@@ -44,6 +44,7 @@ const form: AccountOrderForm = {
   passwordField: "password",
   parse(rawBody) {
     const { servicepack_id: packId, identifier, password } = parseBody(requestBody, rawBody);
+    if (typeof packId !== "string") throw invalidField("servicepack_id", "Give a string.");
     return { packId, identifier, password };
   },
 };
@@ -119,23 +120,30 @@ export const accountCreator = ({ body, parse, passwordField }: AccountOrderForm)
 
   async handle(context, request) {
     if (request.caller.kind !== "reseller") throw new ApiError("missing_reseller");
-    await checkProfile(context, request);
-    const order = parse(request.rawBody);
-    const identifier = parseIdentifier(context, order.identifier);
-    const password =
-      order.password === undefined
-        ? undefined
-        : await parsePassword(context, order.password, identifier, passwordField);
+    // Its answer comes back with those about the order: a round trip less. It is judged first all the same.
+    const profile = Promise.allSettled([checkProfile(context, request)]);
+    const order = readOrder();
+    const { packId, identifier, password } = await order.catch(() => afterFirst(profile, order));
     return afterEarlierCreations(identifier, async () => {
-      let pack = await checkFacts(context, request, order.packId, identifier);
+      let pack = await afterFirst(profile, checkFacts(context, request, packId, identifier));
       const hash = password && (await hashPassword(context, request.caller.resellerId, password));
       for (;;) {
         const answer = await insert(context, request, { identifier, pack, hash });
         if (answer) return answer;
         // The pack was revised or retired meanwhile.
-        pack = await checkFacts(context, request, order.packId, identifier);
+        pack = await checkFacts(context, request, packId, identifier);
       }
     });
+
+    async function readOrder() {
+      const { packId, ...order } = parse(request.rawBody);
+      const identifier = parseIdentifier(context, order.identifier);
+      const password =
+        order.password === undefined
+          ? undefined
+          : await parsePassword(context, order.password, identifier, passwordField);
+      return { packId, identifier, password };
+    }
   },
 });
 
@@ -155,6 +163,13 @@ async function afterEarlierCreations<Result>(identifier: HostIdentifier, work: (
   } finally {
     if (creating.get(identifier) === current) creating.delete(identifier);
   }
+}
+
+/** Waits for both. @throws the error of the first, if both fail */
+async function afterFirst<Result>(first: Promise<[PromiseSettledResult<void>]>, second: Promise<Result>) {
+  const [[judged]] = await Promise.all([first, Promise.allSettled([second])]);
+  if (judged.status === "rejected") throw judged.reason;
+  return second;
 }
 
 /** @throws ApiError `missing_reseller_profile` */
