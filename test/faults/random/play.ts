@@ -77,12 +77,23 @@ const namesOf = (actor: Actor) => actor.played.map(({ name }) => name).filter((n
 
 const spoilable = [
   ...["info", "update", "renew", "delete", "restore-request", "restore-report"].map((verb) => `domain:${verb}`),
-  ...["domain:update", "domain:update", "domain:transfer-approve", "domain:transfer-reject"],
+  ...[
+    "domain:update",
+    "domain:update",
+    "domain:update",
+    "domain:update",
+    "domain:transfer-approve",
+    "domain:transfer-reject",
+  ],
   ...["host:create", "host:info", "host:update", "contact:create"],
 ] as CommandFault["command"][];
 const spoilings: readonly Omit<CommandFault, "command">[] = [
   ...(["drop-before", "drop-after", "garbage", "trid", "short", "late"] as const).map((as) => ({ as, times: 1 })),
-  ...[2002, 2002, 2200, 2304, 2306, 2400, 2400, 2502].map((code) => ({ as: "refuse" as const, code, times: 1 })),
+  ...[2002, 2002, 2002, 2002, 2200, 2304, 2306, 2400, 2400, 2502].map((code) => ({
+    as: "refuse" as const,
+    code,
+    times: 1,
+  })),
   { as: "pending", decision: "approve", times: 1 },
 ];
 /** Those that a registry can leave pending, or refuse because of a status. */
@@ -285,8 +296,9 @@ export async function startPlay(
       queryTimeoutMs: 1_000,
       pollIntervalMs: 50,
       reconcileIntervalMs: 500,
-      backoffFirstMs: 200,
-      backoffMaxMs: 600,
+      // Longer than an order takes, so that a newer one passes an order that was refused for now.
+      backoffFirstMs: 1_000,
+      backoffMaxMs: 2_000,
       circuit: { faultsMax: 1_000_000, probeDelayMsMin: 50, probeDelayMsMax: 100, refusedDelayMs: 100 },
     },
   });
