@@ -77,12 +77,23 @@ const namesOf = (actor: Actor) => actor.played.map(({ name }) => name).filter((n
 
 const spoilable = [
   ...["info", "update", "renew", "delete", "restore-request", "restore-report"].map((verb) => `domain:${verb}`),
-  ...["domain:update", "domain:update", "domain:transfer-approve", "domain:transfer-reject"],
+  ...[
+    "domain:update",
+    "domain:update",
+    "domain:update",
+    "domain:update",
+    "domain:transfer-approve",
+    "domain:transfer-reject",
+  ],
   ...["host:create", "host:info", "host:update", "contact:create"],
 ] as CommandFault["command"][];
 const spoilings: readonly Omit<CommandFault, "command">[] = [
   ...(["drop-before", "drop-after", "garbage", "trid", "short", "late"] as const).map((as) => ({ as, times: 1 })),
-  ...[2002, 2002, 2200, 2304, 2306, 2400, 2400, 2502].map((code) => ({ as: "refuse" as const, code, times: 1 })),
+  ...[2002, 2002, 2002, 2002, 2200, 2304, 2306, 2400, 2400, 2502].map((code) => ({
+    as: "refuse" as const,
+    code,
+    times: 1,
+  })),
   { as: "pending", decision: "approve", times: 1 },
 ];
 /** Those that a registry can leave pending, or refuse because of a status. */
@@ -129,6 +140,7 @@ async function callAny(play: Play, actor: Actor): Promise<void> {
   const kind = kindFor(actor, name);
   // Another value soon after: the first order may be in progress, refused or lost.
   const repeats = actor.random(2) + 1;
+  if (repeats > 1 && actor.random(2) === 0) refuseOnce(play, actor, name);
   for (let left = repeats; left > 0; left--) {
     const wanted = await requests[kind]!(actor, name);
     // A caller that got no answer asks again, perhaps at the same moment.
@@ -164,6 +176,21 @@ async function send(
   const code = location.slice(location.lastIndexOf("/") + 1);
   const { years } = (body ?? {}) as { years?: number };
   play.placed.set(code, { code, kind, name, about, years, body, reseller });
+}
+
+/** The next order about the name is refused for now, or not known to be executed, so a newer one may pass it. */
+function refuseOnce(play: Play, actor: Actor, name: string): void {
+  const { faults } = play.gateway.registry;
+  const fault: CommandFault = {
+    command: "domain:update",
+    name,
+    as: "refuse",
+    code: pick(actor, [2002, 2400]),
+    times: 1,
+  };
+  faults.set({ commands: [fault, ...faults.current.commands] });
+  play.counts.faults += 1;
+  play.log.push(`the next domain:update of ${name}: ${fault.code}`);
 }
 
 async function spoil(play: Play): Promise<void> {
@@ -229,7 +256,8 @@ async function transfer(play: Play, actor: Actor): Promise<void> {
 /** Some orders end before the next step. */
 async function rest(play: Play, actor: Actor): Promise<void> {
   const last = [...play.placed.values()].filter(({ reseller }) => reseller === actor.reseller).at(-1);
-  if (last) await actor.gateway.settled(actor.reseller, `/orders/${last.code}`);
+  const wait = { headers: { prefer: "wait=5" } };
+  if (last) await actor.gateway.send(actor.reseller, "GET", `/orders/${last.code}`, wait);
   // Our own approvals.
   while (namesOf(actor).length < namesAtOnce) await enter(play, actor);
 }
@@ -249,7 +277,9 @@ async function enter(play: Play, actor: Actor): Promise<void> {
 
 async function register(play: Play, actor: Actor, name: string): Promise<void> {
   const { gateway, reseller } = actor;
-  const wanted: Call = { method: "POST", target: "/domains/registrations", body: { domain_name: name } };
+  const body = { domain_name: name };
+  // Without an owner nothing says whether the name is available.
+  const wanted: Call = { method: "POST", target: "/domains/registrations", body, refusals: [400] };
   await send(play, actor, { kind: "create", name, wanted });
   const placed = [...play.placed.values()].find((order) => order.kind === "create" && order.name === name);
   // The api asks the owner whether the name is available, and there may be none at the moment.
@@ -259,8 +289,8 @@ async function register(play: Play, actor: Actor, name: string): Promise<void> {
   if (!domain) return;
   actor.played.push({ name, exDate: domain.exDate });
   const code = placed.code.replace("REG", "CHG");
-  const body = { transfer_locked: true };
-  play.placed.set(code, { code, kind: "transfer-lock", name, about: `the lock of ${name}`, body, reseller });
+  const asked = { transfer_locked: true };
+  play.placed.set(code, { code, kind: "transfer-lock", name, about: `the lock of ${name}`, body: asked, reseller });
 }
 
 /** Everything ends with the scope. */
@@ -285,8 +315,9 @@ export async function startPlay(
       queryTimeoutMs: 1_000,
       pollIntervalMs: 50,
       reconcileIntervalMs: 500,
-      backoffFirstMs: 200,
-      backoffMaxMs: 600,
+      // Longer than an order takes, so that a newer one passes an order that was refused for now.
+      backoffFirstMs: 1_000,
+      backoffMaxMs: 2_000,
       circuit: { faultsMax: 1_000_000, probeDelayMsMin: 50, probeDelayMsMax: 100, refusedDelayMs: 100 },
     },
   });
