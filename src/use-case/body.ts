@@ -1,16 +1,20 @@
 import type { Static, TObject, TSchema } from "typebox";
 import Value from "typebox/value";
 import { ApiError, type ValidationError } from "#errors.ts";
-import { shapeByHand } from "#use-case/docs.ts";
 
 /**
  * Reads a JSON body that must be an object of the given shape; fields outside the shape are ignored, and null means left out.
+ * @param comparedOnly fields with errors of their own that are never stored, so they may contain what PostgreSQL cannot store
  * @throws ApiError `bad_request` with an entry per field. It never repeats a value: values can be secrets
  */
-export function parseBody<Shape extends TObject>(shape: Shape, rawBody: Buffer): Static<Shape> {
+export function parseBody<Shape extends TObject>(
+  shape: Shape,
+  rawBody: Buffer,
+  { comparedOnly = [] }: { comparedOnly?: readonly (keyof Static<Shape>)[] } = {},
+): Static<Shape> {
   const value = withoutNulls(parseJson(rawBody));
   if (Value.Check(shape, value)) {
-    const field = findNul(withoutByHand(shape, value));
+    const field = findNul({ ...value, ...Object.fromEntries(comparedOnly.map((name) => [name, undefined])) });
     if (field === undefined) return value;
     const text = "This field must not contain the character NUL.";
     throw badBody([{ error_code: "invalid", error_text: text, field }]);
@@ -82,10 +86,6 @@ function withoutNulls(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null));
 }
-
-/** The fields that their use case checks itself have errors of their own. */
-const withoutByHand = ({ properties }: TObject, value: Record<string, unknown>) =>
-  Object.fromEntries(Object.entries(value).filter(([name]) => !(properties[name] && shapeByHand(properties[name]))));
 
 /** @returns the path of the first text that PostgreSQL cannot store */
 function findNul(value: unknown): string | undefined {

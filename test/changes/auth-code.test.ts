@@ -118,7 +118,7 @@ test("the order that replaces a spent code leaves a newer one as it is", async (
   const newer = await order(stage, "POST", target);
   await runSql(
     gateway.databaseUrl,
-    "UPDATE changes SET next_step_at = next_step_at + interval '2 s' WHERE input ? 'replaces'",
+    "UPDATE changes SET next_step_at = next_step_at + interval '1 hour' WHERE input ? 'replaces'",
   );
   await gateway.registry.resume();
   assert.equal((await gateway.settled(reseller, newer)).status, "Finished");

@@ -14,7 +14,7 @@ import type { Secret } from "#lib/secret.ts";
 import { lockReseller } from "#locks/reseller-lock.ts";
 import { parseBody } from "#use-case/body.ts";
 import { accepted } from "#use-case/check-after.ts";
-import { checkedByHand, type Docs } from "#use-case/docs.ts";
+import type { Docs } from "#use-case/docs.ts";
 import type { UseCase, UseCaseRequest } from "#use-case/use-case.ts";
 
 /** A new account as a door's body describes it. */
@@ -34,7 +34,7 @@ export interface AccountOrderForm {
 }
 
 const requestBody = Type.Object({
-  servicepack_id: checkedByHand(Type.String({ examples: ["14490"] })),
+  servicepack_id: Type.String({ examples: ["14490"] }),
   identifier: Type.String({ description: "A host name; usually the FTP user name.", examples: ["hello.example"] }),
   password: passwordField,
 });
@@ -43,9 +43,8 @@ const form: AccountOrderForm = {
   body: requestBody,
   passwordField: "password",
   parse(rawBody) {
-    const { servicepack_id: packId, identifier, password } = parseBody(requestBody, rawBody);
-    if (typeof packId !== "string") throw invalidField("servicepack_id", "Give a string.");
-    return { packId, identifier, password };
+    const { servicepack_id: packId, ...order } = parseBody(requestBody, rawBody, { comparedOnly: ["servicepack_id"] });
+    return { ...order, packId };
   },
 };
 
