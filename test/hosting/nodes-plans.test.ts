@@ -26,7 +26,7 @@ test("statements about one node read no other node's accounts", async (t) => {
       async (tx) => (await tx.raw.query<{ "QUERY PLAN": string }>(`EXPLAIN (GENERIC_PLAN) ${text}`)).rows,
     );
     const plan = lines.map((line) => line["QUERY PLAN"]).join("\n");
-    assert.match(plan, /Index (Only )?Scan using hosting_accounts_node on hosting_accounts/, `${name}:\n${plan}`);
+    assert.match(plan, /Index (Only )?Scan using hosting_accounts_of_node on hosting_accounts/, `${name}:\n${plan}`);
     assert.doesNotMatch(plan, /Seq Scan on hosting_accounts/, `${name}:\n${plan}`);
   }
 });
