@@ -12,7 +12,8 @@ import { alarmUnservedRegistries } from "#jobs/unserved-registries.ts";
 import type { RowLocks } from "#locks/row-locks.ts";
 import { type RunningMachine, startMachine } from "#progress/engine.ts";
 import { progressRows } from "#progress/rows.ts";
-import { dropOldDeliveries, wakeWebhooks } from "#webhooks/machine.ts";
+import { dropOldDeliveries } from "#webhooks/kept.ts";
+import { wakeWebhooks } from "#webhooks/machine.ts";
 
 /** The first half of the locks' keys; "cho" in ASCII. */
 const choreLockClass = 0x63686f;

@@ -6,24 +6,16 @@
 import { raiseAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { selectTypes, typesOf } from "#events/catalogue.ts";
 import { eventId, isHeldBack, isVisible, withLog } from "#events/log.ts";
 import { unixSeconds } from "#lib/clock.ts";
 import type { Secret } from "#lib/secret.ts";
+import { dropBeyondBounds, keptAnswer, keptError, waitingMax } from "#webhooks/kept.ts";
+import { givenUpAfterMs, pauseAfterMs, retryAfterMs, retryJitter } from "#webhooks/pauses.ts";
+import { testType, typesSent } from "#webhooks/reading.ts";
 import { webhookSecretRow } from "#webhooks/rows.ts";
 import { type Attempt, sendWebhook } from "#webhooks/send.ts";
 import { webhookHeaders } from "#webhooks/signature.ts";
 
-const secondMs = 1_000;
-const minuteMs = 60 * secondMs;
-const hourMs = 60 * minuteMs;
-/** How long a delivery is tried again, and how long every delivery may fail before the webhook is disabled. */
-export const givenUpAfterMs = 72 * hourMs;
-/** After the first attempt, the second, and so on; the last one repeats. */
-const retryMs = [5 * secondMs, 5 * minuteMs, 30 * minuteMs, 2 * hourMs, 5 * hourMs, 10 * hourMs, 12 * hourMs];
-/** Between the steps of a webhook, by its failures in a row; the last one repeats. */
-const pauseMs = [5 * secondMs, 30 * secondMs, 2 * minuteMs, 10 * minuteMs, 30 * minuteMs];
-const retryJitter = 0.2;
 /** As many failures in a row are an outage: afterwards, what waits is sent at once. Fewer may be the trouble with one event. */
 const outageFailuresMin = 3;
 const heldBackMs = 250;
@@ -37,7 +29,7 @@ export const longestWebhookWait = "interval '13 hours'";
 
 const findWebhook = statement(
   "webhook-for-step",
-  `SELECT webhook_code, url, types, scopes, secret_sealed, previous_until, failing_since, failure_count, version,
+  `SELECT webhook_code, url, types, scopes, secret_sealed, previous_until, failing_since, failure_count, paused_until, version,
      CASE WHEN previous_until > $now THEN previous_secret_sealed END AS previous_secret_sealed
    FROM webhooks WHERE id = $id AND is_enabled AND next_step_at <= $now`,
   {
@@ -49,6 +41,7 @@ const findWebhook = statement(
     previous_until: "timestamptz?",
     failing_since: "timestamptz?",
     failure_count: "int4",
+    paused_until: "timestamptz?",
     version: "int8",
     previous_secret_sealed: "bytea?",
   },
@@ -60,6 +53,9 @@ const makeDeliveries = statement(
   `WITH ${withLog},
    own AS MATERIALIZED (
      SELECT id, reseller_id, era, transaction, number, begun FROM webhooks WHERE id = $id FOR UPDATE),
+   waiting AS MATERIALIZED (
+     SELECT count(*) AS deliveries FROM (
+       SELECT FROM webhook_deliveries WHERE webhook_id = $id AND status = 'Pending' LIMIT ${waitingMax}) AS delivery),
    page AS MATERIALIZED (
      SELECT event.id, event.era, event.transaction, event.number, event.at, event.type, event.data,
        event.era = own.era AND coalesce(pg_visible_in_snapshot(event.transaction, own.begun), false) AS is_before
@@ -67,20 +63,21 @@ const makeDeliveries = statement(
        SELECT ${eventId("event")} AS id, event.era, event.transaction, event.number, event.at, event.type, event.data FROM events AS event
        WHERE event.reseller_id = own.reseller_id AND (event.era, event.transaction, event.number) > (own.era, own.transaction, own.number)
          AND ${isVisible("event")}
+         AND (SELECT deliveries FROM waiting) < ${waitingMax}
        ORDER BY event.era, event.transaction, event.number LIMIT ${eventsAtOnceMax}) AS event),
    made AS (
      INSERT INTO webhook_deliveries (webhook_id, event_id, type, body, created_at, next_at, ends_at)
      SELECT $id, id, type, jsonb_build_object('id', id, 'type', type, 'created_at', iso_time(at), 'data', data), $now, $now, $ends_at
      FROM page WHERE type = ANY ($types::text[]) AND NOT is_before ORDER BY era, transaction, number
-     ON CONFLICT DO NOTHING),
+     ON CONFLICT DO NOTHING RETURNING id),
    last AS (SELECT era, transaction, number FROM page ORDER BY era DESC, transaction DESC, number DESC LIMIT 1),
    moved AS (
      UPDATE webhooks SET era = last.era, transaction = last.transaction, number = last.number,
-       begun = CASE WHEN webhooks.era = last.era THEN webhooks.begun END
-     FROM last WHERE webhooks.id = $id RETURNING webhooks.id)
-   SELECT EXISTS (SELECT FROM moved) AS has_moved, (SELECT count(*) FROM page) = ${eventsAtOnceMax} AS has_more,
+       begun = CASE WHEN webhooks.era = last.era THEN webhooks.begun END, unchecked = unchecked + (SELECT count(*) FROM made)
+     FROM last WHERE webhooks.id = $id RETURNING unchecked)
+   SELECT (SELECT unchecked FROM moved) AS unchecked, (SELECT count(*) FROM page) = ${eventsAtOnceMax} AS has_more,
      EXISTS (SELECT FROM own JOIN events AS held USING (reseller_id) CROSS JOIN log WHERE ${isHeldBack("held")}) AS is_held_back` as string,
-  { has_moved: "bool", has_more: "bool", is_held_back: "bool" },
+  { unchecked: "int4?", has_more: "bool", is_held_back: "bool" },
 );
 
 // The rarest attempted first: a delivery that always fails does not keep others from showing that the receiver is well again.
@@ -88,7 +85,7 @@ const dueDeliveries = statement(
   "webhook-deliveries-due",
   `SELECT id, event_id, body, attempts, ends_at FROM webhook_deliveries
    WHERE webhook_id = $id AND status = 'Pending' AND next_at <= $now
-   ORDER BY type <> 'webhook.test', attempts, id LIMIT $limit`,
+   ORDER BY type <> '${testType}', attempts, id LIMIT $limit`,
   { id: "int8", event_id: "text", body: "jsonb", attempts: "int4", ends_at: "timestamptz" },
 );
 type Delivery = NonNullable<(typeof dueDeliveries)["row"]>;
@@ -107,16 +104,18 @@ const bringForward = statement(
   {},
 );
 
-// A webhook that has new events stays due. One that its reseller has changed meanwhile begins without failures, and is due already.
+// A webhook that has new events stays due, after its pause. One that its reseller has changed meanwhile begins without failures, and is
+// due already, as is one whose reseller asks for a test.
 const endStep = statement(
   "webhook-step-end",
-  `UPDATE webhooks SET failing_since = $failing_since, failure_count = $failure_count,
+  `UPDATE webhooks SET failing_since = $failing_since, failure_count = $failure_count, paused_until = $paused_until,
      is_enabled = is_enabled AND $disabled_reason::text IS NULL, disabled_reason = $disabled_reason,
      next_step_at = CASE WHEN $disabled_reason::text IS NOT NULL OR NOT is_enabled THEN NULL
-       WHEN version <> $version THEN next_step_at
+       WHEN version <> $version THEN
+         greatest(next_step_at, CASE WHEN paused_until IS NOT DISTINCT FROM $paused_before THEN $paused_until::timestamptz END)
        WHEN $is_at_once THEN $now
        WHEN $held_back_until::timestamptz IS NOT NULL THEN $held_back_until
-       ELSE greatest($not_before, (SELECT min(next_at) FROM webhook_deliveries WHERE webhook_id = $id AND status = 'Pending')) END
+       ELSE greatest($paused_until, (SELECT min(next_at) FROM webhook_deliveries WHERE webhook_id = $id AND status = 'Pending')) END
    WHERE id = $id AND url = $url AND failing_since IS NOT DISTINCT FROM $failing_before RETURNING id`,
   { id: "int8" },
 );
@@ -131,25 +130,27 @@ export async function advanceWebhook(context: Context, id: number): Promise<void
   const due = await database.query(dueDeliveries, { id, now: clock.now(), limit });
   const health = await sendAll(context, webhook, due);
   await end(context, id, { ...webhook, version: made.version }, health, {
-    isAtOnce: made.hasMore || (health.isWell && due.length === limit),
+    isAtOnce: (made.hasMore && !health.hasFailed) || (health.isWell && due.length === limit),
     isHeldBack: made.isHeldBack,
   });
+  await dropBeyondBounds(database, { id, unchecked: made.unchecked, hasFailed: health.hasFailed });
 }
 
-async function fanOut({ database, clock }: Context, id: number, { types, scopes, version }: Webhook) {
-  const wanted = types ? new Set(types.flatMap((word) => selectTypes(word) ?? [])) : undefined;
-  const chosen = typesOf(scopes).filter((type) => wanted?.has(type) ?? true);
+async function fanOut({ database, clock }: Context, id: number, webhook: Webhook) {
   const now = clock.now();
   const ends_at = new Date(now.getTime() + givenUpAfterMs);
-  const [made] = await database.query(makeDeliveries, { id, types: chosen, now, ends_at });
-  const { has_moved, has_more, is_held_back } = made!;
+  const [made] = await database.query(makeDeliveries, { id, types: typesSent(webhook), now, ends_at });
+  const { unchecked, has_more, is_held_back } = made!;
   // Not the row's version now: an event that the statement could not see yet may have counted it up.
-  return { version: has_moved ? version + 1 : version, hasMore: has_more, isHeldBack: is_held_back };
+  const version = unchecked === null ? webhook.version : webhook.version + 1;
+  return { version, unchecked: unchecked ?? 0, hasMore: has_more, isHeldBack: is_held_back };
 }
 
 interface Health {
   /** Whether the last attempt was delivered, or there was none and there is no failure. */
   isWell: boolean;
+  /** Whether an attempt of this step failed. */
+  hasFailed: boolean;
   /** Steps in a row in which one failed. */
   failures: number;
   /** What the receiver asked for. */
@@ -170,7 +171,7 @@ async function sendAll(context: Context, webhook: Webhook, due: readonly Deliver
   const before = attempts.some(({ isDelivered }) => isDelivered) ? 0 : webhook.failure_count;
   const failures = hasFailed() ? before + 1 : before;
   const retryAfterMs = Math.max(0, ...attempts.map((attempt) => attempt.retryAfterMs ?? 0));
-  return { isWell: failures === 0, failures, retryAfterMs };
+  return { isWell: failures === 0, hasFailed: hasFailed(), failures, retryAfterMs };
 }
 
 async function deliver(context: Context, webhook: Webhook, delivery: Delivery): Promise<Attempt> {
@@ -190,7 +191,7 @@ function secretsOf({ sealer }: Context, { webhook_code, secret_sealed, previous_
 
 function noteOf({ clock, random }: Context, { attempts, ends_at }: Delivery, attempt: Attempt) {
   const now = clock.now();
-  const delayMs = retryMs[Math.min(attempts, retryMs.length - 1)]!;
+  const delayMs = retryAfterMs(attempts);
   const later = Math.max(delayMs, attempt.retryAfterMs ?? 0) + random.below(Math.floor(delayMs * retryJitter));
   const isOver = now >= ends_at;
   return {
@@ -199,8 +200,9 @@ function noteOf({ clock, random }: Context, { attempts, ends_at }: Delivery, att
     next_at: new Date(now.getTime() + later),
     duration_ms: attempt.durationMs,
     answer_status: attempt.answerStatus ?? null,
-    answer_text: attempt.answerText ?? null,
-    error_text: attempt.errorText ?? null,
+    // The answer to a success has no use, and could fill the disk.
+    answer_text: attempt.isDelivered || attempt.answerText === undefined ? null : keptAnswer(attempt.answerText),
+    error_text: attempt.errorText === undefined ? null : keptError(attempt.errorText),
   };
 }
 
@@ -208,13 +210,16 @@ async function end(
   context: Context,
   id: number,
   webhook: Webhook,
-  { isWell, failures, retryAfterMs }: Health,
+  { isWell, hasFailed, failures, retryAfterMs: askedMs }: Health,
   { isAtOnce, isHeldBack: hasHeldBack }: { isAtOnce: boolean; isHeldBack: boolean },
 ): Promise<void> {
   const now = context.clock.now();
   const failingSince = isWell ? null : (webhook.failing_since ?? now);
-  const isGivenUp = failingSince !== null && now.getTime() - failingSince.getTime() >= givenUpAfterMs;
-  const pause = failures === 0 ? 0 : Math.max(pauseMs[Math.min(failures, pauseMs.length) - 1]!, retryAfterMs);
+  const outageMs = failingSince === null ? 0 : now.getTime() - failingSince.getTime();
+  const isGivenUp = outageMs >= givenUpAfterMs;
+  // A step that has tried nothing leaves the pause as it is.
+  const pause = hasFailed ? new Date(now.getTime() + Math.max(pauseAfterMs(outageMs), askedMs)) : webhook.paused_until;
+  const pausedUntil = isWell ? null : pause;
   const isBack = isWell && webhook.failure_count >= outageFailuresMin;
   const reason = isGivenUp ? "Every delivery has failed for 3 days." : null;
   await context.database.transaction(async (tx) => {
@@ -229,8 +234,9 @@ async function end(
       failure_count: failures,
       disabled_reason: reason,
       is_at_once: isAtOnce || isBack,
-      not_before: pause > 0 ? new Date(now.getTime() + pause) : null,
-      held_back_until: hasHeldBack && pause === 0 ? new Date(now.getTime() + heldBackMs) : null,
+      paused_before: webhook.paused_until,
+      paused_until: pausedUntil,
+      held_back_until: hasHeldBack && isWell ? new Date(now.getTime() + heldBackMs) : null,
     });
     if (!ended || reason === null) return;
     const note = `every delivery to ${new URL(webhook.url).host} has failed since ${failingSince?.toISOString()}, so it is disabled: tell its reseller`;

@@ -20,36 +20,19 @@ const failingRows = progressRows("webhooks-failing", { ...table, only: "failing_
 const isNew = `EXISTS (SELECT FROM events WHERE events.reseller_id = webhooks.reseller_id
   AND (events.era, events.transaction, events.number) > (webhooks.era, webhooks.transaction, webhooks.number))`;
 
-// A failing one finds its new events at its next attempt.
-const wakeOfReseller = statement(
-  "webhooks-wake-reseller",
-  `UPDATE webhooks SET next_step_at = $now
-   WHERE reseller_id = $reseller_id AND is_enabled AND failing_since IS NULL`,
-  {},
-);
+// One that pauses after a failure is due when the pause ends, although what it has tried waits longer.
+const wake = `UPDATE webhooks SET next_step_at = least(next_step_at, greatest($now, paused_until))
+   WHERE is_enabled AND NOT coalesce(next_step_at <= paused_until AND paused_until > $now, false)`;
+const wakeOfReseller = statement("webhooks-wake-reseller", `${wake} AND reseller_id = $reseller_id` as string, {});
 const wakeAll = statement(
   "webhooks-wake",
-  `UPDATE webhooks SET next_step_at = $now
-   WHERE is_enabled AND failing_since IS NULL AND (next_step_at IS NULL OR next_step_at > $now) AND ${isNew}` as string,
+  `${wake} AND (next_step_at IS NULL OR next_step_at > $now) AND ${isNew}` as string,
   {},
 );
 
 /** Makes those due that have events without deliveries: notifications may have been lost. */
 export async function wakeWebhooks({ database, clock }: Pick<Context, "database" | "clock">): Promise<void> {
   await database.query(wakeAll, { now: clock.now() });
-}
-
-const dropOld = statement(
-  "webhook-deliveries-drop",
-  `DELETE FROM webhook_deliveries WHERE id IN (
-     SELECT id FROM webhook_deliveries WHERE created_at < $before ORDER BY created_at LIMIT 20000)`,
-  {},
-);
-const keptDays = 90;
-
-/** Deletes deliveries as old as the events that are deleted, a part at each call. */
-export async function dropOldDeliveries({ database, clock }: Pick<Context, "database" | "clock">): Promise<void> {
-  await database.query(dropOld, { before: new Date(clock.now().getTime() - keptDays * 24 * 60 * 60_000) });
 }
 
 export interface WebhookMachines {

@@ -91,7 +91,6 @@ test("a new secret signs at once, and the one before it for a day", async (t) =>
 test("a test and a resend are deliveries like others; the resend has the same id", async (t) => {
   const reseller = await gateway.addReseller();
   const receiver = await startReceiver(t);
-  receiver.answer = (response) => void response.writeHead(200).end("x".repeat(10_000));
   const webhook = await makeWebhook(gateway, reseller, receiver.url);
   const tested = await gateway.send(reseller, "POST", `${webhook.path}/test`);
   assert.equal(tested.status, 202);
@@ -108,8 +107,6 @@ test("a test and a resend are deliveries like others; the resend has the same id
   assert.equal(resent.status, 202, resent.text);
   await until("it arrives again", () => receiver.received.length === 3);
   assert.equal(receiver.received[2]?.event.id, id);
-  const shown = (await deliveriesOf(gateway, reseller, webhook)).find(({ event_id }) => event_id === id);
-  assert.equal(shown?.answer_text?.length, 4_096, "the answer is cut");
   const nobody = await gateway.send(reseller, "POST", `${webhook.path}/deliveries/evt_1_1_1/resend`);
   assertError(nobody, "webhook_delivery_not_found");
 });
