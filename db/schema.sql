@@ -11,6 +11,8 @@ TABLE alarms
   count integer NOT NULL
   resolved_at timestamp with time zone
   CONSTRAINT alarms_pkey PRIMARY KEY (id)
+  CREATE INDEX alarms_open_newest ON public.alarms USING btree (id) WHERE (resolved_at IS NULL)
+  CREATE INDEX alarms_subject ON public.alarms USING btree (kind, subject, resolved_at)
   CREATE UNIQUE INDEX alarms_open ON public.alarms USING btree (kind, subject) WHERE (resolved_at IS NULL)
 
 SEQUENCE alarms_id_seq
@@ -149,6 +151,7 @@ TABLE chores
   name text NOT NULL
   next_step_at timestamp with time zone
   version bigint NOT NULL DEFAULT 0
+  failures integer NOT NULL DEFAULT 0
   CONSTRAINT chores_pkey PRIMARY KEY (name)
   CREATE TRIGGER count_version BEFORE UPDATE ON public.chores FOR EACH ROW EXECUTE FUNCTION count_version()
 
@@ -216,12 +219,13 @@ TABLE domains WITH (autovacuum_vacuum_scale_factor=0.002, autovacuum_vacuum_inse
   CONSTRAINT domains_renewal_id_fkey FOREIGN KEY (renewal_id) REFERENCES renewals(id)
   CONSTRAINT domains_renewal_id_key UNIQUE (renewal_id)
   CONSTRAINT domains_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
+  CREATE INDEX domains_delegation ON public.domains USING gin (delegation jsonb_path_ops)
   CREATE INDEX domains_gone ON public.domains USING btree (registry_id, gone_since) WHERE (gone_since IS NOT NULL)
   CREATE INDEX domains_handles ON public.domains USING gin (handles jsonb_path_ops)
   CREATE INDEX domains_look ON public.domains USING btree (registry_id, look_at) WHERE (look_at IS NOT NULL)
   CREATE INDEX domains_looked_at ON public.domains USING btree (registry_id, looked_at NULLS FIRST)
   CREATE INDEX domains_transfer ON public.domains USING btree (domain_name) WHERE (transfer IS NOT NULL)
-  CREATE INDEX domains_without_renewal ON public.domains USING btree (registry_id, expiration_date) WHERE (renewal_id IS NULL)
+  CREATE INDEX domains_unscheduled ON public.domains USING btree (registry_id, expiration_date, domain_name) WHERE (renewal_id IS NULL)
   CREATE UNIQUE INDEX domains_portfolio ON public.domains USING btree (reseller_id, domain_name) INCLUDE (expiration_date, will_renew)
   CREATE TRIGGER host_names_of_domain AFTER DELETE OR UPDATE OF domain_name, reseller_id ON public.domains FOR EACH ROW EXECUTE FUNCTION host_names_of_domain()
   CREATE TRIGGER host_names_of_new_domains AFTER INSERT ON public.domains REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION host_names_of_new_domains()
@@ -253,6 +257,7 @@ TABLE domains_ended
   CONSTRAINT domains_ended_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
   CREATE INDEX domains_ended_handles ON public.domains_ended USING gin (handles jsonb_path_ops) WHERE (restorable_until IS NOT NULL)
   CREATE INDEX domains_ended_name ON public.domains_ended USING btree (domain_name, id)
+  CREATE INDEX domains_ended_transferred ON public.domains_ended USING btree (id) WHERE (reason = 'transferred'::text)
   CREATE UNIQUE INDEX domains_ended_list ON public.domains_ended USING btree (reseller_id, list_key)
   CREATE TRIGGER list_deleted AFTER DELETE ON public.domains_ended REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('departures', 'list_key', 'true')
   CREATE TRIGGER list_inserted AFTER INSERT ON public.domains_ended REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('departures', 'list_key', 'true')
@@ -260,6 +265,12 @@ TABLE domains_ended
   CREATE TRIGGER told AFTER INSERT ON public.domains_ended REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION departures_told()
 
 SEQUENCE domains_ended_id_seq
+
+TABLE event_eras
+  era integer NOT NULL
+  last_transaction xid8 NOT NULL
+  last_number bigint NOT NULL
+  CONSTRAINT event_eras_pkey PRIMARY KEY (era)
 
 TABLE event_log
   era integer NOT NULL
@@ -373,7 +384,7 @@ TABLE hosting_accounts
   CONSTRAINT hosting_accounts_uid_key UNIQUE (uid)
   CREATE INDEX hosting_accounts_backwards ON public.hosting_accounts USING btree (reverse(identifier)) WHERE (status <> ALL (ARRAY['Failed'::text, 'Removed'::text]))
   CREATE INDEX hosting_accounts_next_step ON public.hosting_accounts USING btree (next_step_at) WHERE (next_step_at IS NOT NULL)
-  CREATE INDEX hosting_accounts_node ON public.hosting_accounts USING btree (node_id) WHERE (status <> ALL (ARRAY['Failed'::text, 'Removed'::text]))
+  CREATE INDEX hosting_accounts_of_node ON public.hosting_accounts USING btree (node_id, id) WHERE (status <> ALL (ARRAY['Failed'::text, 'Removed'::text]))
   CREATE INDEX hosting_accounts_ready ON public.hosting_accounts USING btree (ready_at DESC) WHERE (ready_at IS NOT NULL)
   CREATE INDEX hosting_accounts_reseller ON public.hosting_accounts USING btree (reseller_id, identifier, id)
   CREATE INDEX hosting_accounts_unapplied ON public.hosting_accounts USING btree (id) WHERE (applied_version < wanted_version)
@@ -445,6 +456,7 @@ TABLE hosting_moves
   CREATE INDEX hosting_moves_account ON public.hosting_moves USING btree (account_id, id)
   CREATE INDEX hosting_moves_next_step ON public.hosting_moves USING btree (next_step_at) WHERE (next_step_at IS NOT NULL)
   CREATE INDEX hosting_moves_open ON public.hosting_moves USING btree (id) WHERE (ended_at IS NULL)
+  CREATE INDEX hosting_moves_source_uid ON public.hosting_moves USING btree (source_uid)
   CREATE UNIQUE INDEX hosting_moves_live ON public.hosting_moves USING btree (account_id) WHERE (ended_at IS NULL)
   CREATE TRIGGER count_version BEFORE UPDATE OF state, run, target_uid, must_check_uid, is_cancelled, backoff_count, next_step_at ON public.hosting_moves FOR EACH ROW EXECUTE FUNCTION count_version()
   CREATE TRIGGER has_work BEFORE INSERT OR UPDATE OF next_step_at ON public.hosting_moves FOR EACH ROW EXECUTE FUNCTION hosting_move_has_work()
@@ -592,6 +604,7 @@ TABLE name_questions
   asked_at timestamp with time zone NOT NULL DEFAULT now()
   answer jsonb
   CONSTRAINT name_questions_pkey PRIMARY KEY (id)
+  CREATE INDEX name_questions_age ON public.name_questions USING btree (asked_at)
   CREATE INDEX name_questions_open ON public.name_questions USING btree (asked_at) WHERE (answer IS NULL)
 
 TABLE node_answer_parts
@@ -747,6 +760,7 @@ TABLE poll_messages
   CONSTRAINT poll_messages_pkey PRIMARY KEY (registry_id, message_id)
   CREATE INDEX poll_messages_open ON public.poll_messages USING btree (registry_id, received_at) WHERE (needs_operator AND (done_at IS NULL))
   CREATE INDEX poll_messages_received ON public.poll_messages USING btree (received_at, registry_id, message_id)
+  CREATE INDEX poll_messages_waiting ON public.poll_messages USING btree (received_at, registry_id, message_id) WHERE (needs_operator AND (done_at IS NULL))
 
 TABLE registration_orders
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
@@ -837,7 +851,9 @@ TABLE registry_contacts
   CONSTRAINT registry_contacts_check CHECK (((delete_cl_trid IS NULL) = (delete_epoch IS NULL)))
   CONSTRAINT registry_contacts_pkey PRIMARY KEY (registry_id, contact_id)
   CONSTRAINT registry_contacts_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
+  CREATE INDEX registry_contacts_digest ON public.registry_contacts USING btree (reseller_id, data_digest)
   CREATE INDEX registry_contacts_look ON public.registry_contacts USING btree (registry_id, look_at NULLS FIRST)
+  CREATE INDEX registry_contacts_marked ON public.registry_contacts USING btree (registry_id, look_at) WHERE (delete_cl_trid IS NOT NULL)
   CREATE UNIQUE INDEX registry_contacts_data ON public.registry_contacts USING btree (registry_id, reseller_id, data_digest, role)
 
 TABLE registry_leases WITH (fillfactor=50)
@@ -919,6 +935,7 @@ TABLE renewals
   CREATE INDEX renewals_list_status ON public.renewals USING btree (reseller_id, status, list_key)
   CREATE INDEX renewals_name ON public.renewals USING btree (domain_name, id)
   CREATE INDEX renewals_step ON public.renewals USING btree (registry_id, next_step_at) WHERE (ended_at IS NULL)
+  CREATE INDEX renewals_step_begun ON public.renewals USING btree (registry_id, next_step_at) WHERE ((ended_at IS NULL) AND (NOT ((status = 'Scheduled'::text) OR (NOT (phase IS DISTINCT FROM 'wait'::text)))))
   CREATE UNIQUE INDEX renewals_list ON public.renewals USING btree (reseller_id, list_key)
   CREATE UNIQUE INDEX renewals_live_name ON public.renewals USING btree (domain_name) WHERE (ended_at IS NULL)
   CREATE TRIGGER list_deleted AFTER DELETE ON public.renewals REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION renewals_changed()
@@ -962,8 +979,15 @@ TABLE resellers
   CONSTRAINT resellers_pkey PRIMARY KEY (id)
   CONSTRAINT resellers_rate_limit_check CHECK ((rate_limit > 0))
   CREATE TRIGGER reseller_keys_changed AFTER UPDATE ON public.resellers FOR EACH ROW EXECUTE FUNCTION notify_reseller_keys_changed()
+  CREATE TRIGGER reseller_paid_orders AFTER INSERT ON public.resellers FOR EACH ROW EXECUTE FUNCTION begin_paid_orders()
 
 SEQUENCE resellers_id_seq
+
+TABLE seen_auth_codes
+  domain_name text COLLATE "C" NOT NULL
+  mac bytea NOT NULL
+  CONSTRAINT seen_auth_codes_domain_name_fkey FOREIGN KEY (domain_name) REFERENCES domains(domain_name) ON DELETE CASCADE
+  CONSTRAINT seen_auth_codes_pkey PRIMARY KEY (domain_name)
 
 SEQUENCE service_pack_id
 
@@ -1014,9 +1038,19 @@ TABLE webhook_deliveries
   CREATE INDEX webhook_deliveries_answers ON public.webhook_deliveries USING btree (webhook_id, attempted_at, id) WHERE (answer_text IS NOT NULL)
   CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (webhook_id, next_at) WHERE (status = 'Pending'::text)
   CREATE INDEX webhook_deliveries_list ON public.webhook_deliveries USING btree (webhook_id, created_at, event_id)
+  CREATE INDEX webhook_deliveries_test ON public.webhook_deliveries USING btree (webhook_id) WHERE ((type = 'webhook.test'::text) AND (status = 'Pending'::text))
   CREATE INDEX webhook_deliveries_tests ON public.webhook_deliveries USING btree (webhook_id, id) WHERE (type = 'webhook.test'::text)
 
 SEQUENCE webhook_deliveries_id_seq
+
+TABLE webhook_hosts
+  reseller_id bigint NOT NULL
+  host text NOT NULL
+  spent_until timestamp with time zone NOT NULL
+  answers integer NOT NULL DEFAULT 1
+  CONSTRAINT webhook_hosts_pkey PRIMARY KEY (reseller_id, host)
+  CONSTRAINT webhook_hosts_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
+  CREATE INDEX webhook_hosts_age ON public.webhook_hosts USING btree (spent_until)
 
 TABLE webhooks
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
@@ -1042,6 +1076,7 @@ TABLE webhooks
   version bigint NOT NULL DEFAULT 0
   unchecked integer NOT NULL DEFAULT 0
   paused_until timestamp with time zone
+  verified_at timestamp with time zone
   CONSTRAINT webhooks_check CHECK (((previous_secret_sealed IS NULL) = (previous_until IS NULL)))
   CONSTRAINT webhooks_check1 CHECK ((is_enabled OR (next_step_at IS NULL)))
   CONSTRAINT webhooks_pkey PRIMARY KEY (id)
@@ -1051,6 +1086,7 @@ TABLE webhooks
   CREATE INDEX webhooks_step ON public.webhooks USING btree (next_step_at) WHERE (next_step_at IS NOT NULL)
   CREATE TRIGGER count_version BEFORE UPDATE ON public.webhooks FOR EACH ROW EXECUTE FUNCTION count_version()
   CREATE TRIGGER row_is_due AFTER INSERT OR UPDATE OF next_step_at ON public.webhooks FOR EACH ROW WHEN ((new.next_step_at IS NOT NULL)) EXECUTE FUNCTION row_is_due('webhooks')
+  CREATE TRIGGER row_is_due_to_try AFTER INSERT OR UPDATE OF next_step_at ON public.webhooks FOR EACH ROW WHEN (((new.next_step_at IS NOT NULL) AND ((new.verified_at IS NULL) OR (new.failing_since IS NOT NULL)))) EXECUTE FUNCTION row_is_due('webhooks-failing')
 
 SEQUENCE webhooks_id_seq
 
@@ -1072,6 +1108,16 @@ BEGIN
   FOR name IN SELECT above FROM unnest(names_at_and_above(host_name)) AS above ORDER BY above LOOP
     PERFORM pg_advisory_xact_lock_shared(hashtext('domain names'), hashtext(name));
   END LOOP;
+END $function$
+
+
+CREATE OR REPLACE FUNCTION public.begin_paid_orders()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  INSERT INTO paid_orders (reseller_id, day, placed) VALUES (NEW.id, (NEW.created_at AT TIME ZONE 'UTC')::date, 0);
+  RETURN NULL;
 END $function$
 
 
@@ -1370,6 +1416,23 @@ BEGIN
 END $function$
 
 
+CREATE OR REPLACE FUNCTION public.is_contact_of_name(registry text, contact text, moment timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE COST 10000
+ SET enable_bitmapscan TO 'on'
+ SET enable_indexscan TO 'off'
+ SET enable_seqscan TO 'off'
+AS $function$
+  SELECT EXISTS (SELECT FROM domains WHERE registry_id IS NOT DISTINCT FROM registry AND (
+      handles @> jsonb_build_object('registrant', contact)
+      OR handles @> jsonb_build_object('contacts', jsonb_build_array(jsonb_build_object('id', contact)))))
+    OR EXISTS (SELECT FROM domains_ended WHERE restorable_until > moment AND registry_id IS NOT DISTINCT FROM registry AND (
+      handles @> jsonb_build_object('registrant', contact)
+      OR handles @> jsonb_build_object('contacts', jsonb_build_array(jsonb_build_object('id', contact)))))
+$function$
+
+
 CREATE OR REPLACE FUNCTION public.iso_time(moment timestamp with time zone)
  RETURNS text
  LANGUAGE sql
@@ -1553,6 +1616,19 @@ CREATE OR REPLACE FUNCTION public.names_at_and_above(name text)
 AS $function$
   SELECT array_agg(array_to_string(labels[first:], '.'))
   FROM (SELECT string_to_array(name, '.') AS labels) AS split, generate_subscripts(labels, 1) AS first
+$function$
+
+
+CREATE OR REPLACE FUNCTION public.names_at_hosts(hosts text[])
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE ROWS 100
+ SET enable_bitmapscan TO 'on'
+ SET enable_indexscan TO 'off'
+ SET enable_seqscan TO 'off'
+AS $function$
+  SELECT domain_name FROM domains WHERE delegation @> ANY (ARRAY(
+    SELECT jsonb_build_array(jsonb_build_object('name', host)) FROM unnest(hosts) AS host))
 $function$
 
 

@@ -41,6 +41,7 @@ export const alarmKinds = [
   "hosting-node-away",
   "hosting-node-restored",
   "webhook",
+  "chore",
 ] as const;
 type AlarmKind = (typeof alarmKinds)[number];
 
@@ -98,10 +99,14 @@ export async function resolveAlarm(
   return resolved;
 }
 
+const selectAlarms = "SELECT id, kind, subject, since, last_at, count, note, resolved_at FROM alarms";
+
+// One plan for both would read all alarms that are over to find the open ones.
 const listAll = statement(
   "operator-alarms",
-  `SELECT id, kind, subject, since, last_at, count, note, resolved_at FROM alarms
-   WHERE $all OR resolved_at IS NULL ORDER BY id DESC LIMIT $limit`,
+  `(${selectAlarms} WHERE $all ORDER BY id DESC LIMIT $limit)
+   UNION ALL (${selectAlarms} WHERE NOT $all AND resolved_at IS NULL ORDER BY id DESC LIMIT $limit)
+   ORDER BY id DESC`,
   {
     id: "int8",
     kind: "text",

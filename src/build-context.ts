@@ -7,6 +7,7 @@ import { systemClock } from "#lib/clock.ts";
 import { loadCommonPasswords, readCommonPasswords } from "#lib/ftp-password.ts";
 import { createLog } from "#lib/log.ts";
 import { parseRanges } from "#lib/net/address-ranges.ts";
+import { createNameLookups } from "#lib/net/name-lookups.ts";
 import { bcryptCost, createPasswordQueue } from "#lib/password-queue.ts";
 import { systemRandom } from "#lib/random.ts";
 import { createSealer, parseNamedKey } from "#lib/sealed-secret.ts";
@@ -14,6 +15,8 @@ import { WrongSetting } from "#lib/settings.ts";
 import { loadRegistries } from "#registry/registries.ts";
 
 const transactionsMax = 10;
+/** A request that waits for a row longer gives its connection to others. */
+const requestLockTimeoutMs = 250;
 const passwordsWaitingMax = 32;
 
 export interface OpenContext extends Context {
@@ -32,6 +35,7 @@ export function buildContext(config: Config, role: string): OpenContext {
   const database = createDatabase({
     url: config.databaseUrl,
     transactionsMax,
+    ...(role === "api" && { lockTimeoutMs: requestLockTimeoutMs }),
     applicationName: `deedhouse-${role}`,
     log,
   });
@@ -55,7 +59,7 @@ export function buildContext(config: Config, role: string): OpenContext {
     webhooks: asSet(() => readWebhookSettings(config)),
     siteDomain: config.siteDomain,
     bareIdentifiers: config.deployment === "sandbox",
-    dnsServers: config.dnsServers,
+    names: asSet(() => createNameLookups(config.dnsServers)),
     async close() {
       await Promise.all([listener.close(), database.close()]);
     },

@@ -34,6 +34,8 @@ export interface Config {
   /** Failed authentications that one source address may make per minute. */
   sourceFailuresMax: number;
   signatureWindowSeconds: number;
+  /** From SIGTERM on, how long the api still accepts requests while `/readyz` says that it stops. */
+  stopNoticeSeconds: number;
   checkBudgetMs: number;
   checkFreshMs: number;
   authCodeHours: number;
@@ -185,6 +187,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     replayDir: text("DEEDHOUSE_REPLAY_DIR"),
     sourceFailuresMax: integer("DEEDHOUSE_SOURCE_FAILURES_MAX", 100, 1),
     signatureWindowSeconds: integer("DEEDHOUSE_SIGNATURE_WINDOW_SECONDS", 300, 1),
+    stopNoticeSeconds: integer("DEEDHOUSE_STOP_NOTICE_SECONDS", 3, 0),
     checkBudgetMs: integer("DEEDHOUSE_CHECK_BUDGET_MS", 2_000, 1),
     checkFreshMs: integer("DEEDHOUSE_CHECK_FRESH_MS", 30_000, 0),
     authCodeHours: integer("DEEDHOUSE_AUTH_CODE_HOURS", 336, 1),

@@ -2,6 +2,7 @@ import type { Database } from "#db/database.ts";
 import type { Listener } from "#db/listener.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
+import type { NameLookups } from "#lib/net/name-lookups.ts";
 import type { PasswordQueue } from "#lib/password-queue.ts";
 import type { Random } from "#lib/random.ts";
 import type { Sealer } from "#lib/sealed-secret.ts";
@@ -42,8 +43,8 @@ export interface Context {
   contactMonths: number;
   /** How long messages of registries are kept. */
   messageDays: number;
-  /** The name servers for TXT lookups; empty: the system's. */
-  dnsServers: readonly string[];
+  /** Asks name servers about names that resellers and customers have given. */
+  names: NameLookups;
   /** Where webhooks may be sent to. */
   webhooks: WebhookSettings;
   /** Sites answer at `<identifier>.<siteDomain>`. */

@@ -184,6 +184,19 @@ const sources = files.filter(({ path }) => path.startsWith("src/") && isCode(pat
 /** "api" of "src/api/signing/signer.ts"; nothing for the files that lie in src/ itself. */
 const folderOf = (path: string): string | undefined => /^src\/([^/]+)\//.exec(path)?.[1];
 
+test("no listener and no timer returns a promise, whose error would end the process", () => {
+  const calls = /\.(?:on|onReconnect|addEventListener)\(|\.once\("|\bset(?:Timeout|Interval|Immediate)\(/;
+  const breaches = sources.flatMap(({ path, text, lines }) => {
+    const declared = [...text.matchAll(/\basync (?:function )?(#?\w+)\(|\b(\w+) = async\b/g)];
+    const names = declared.map(([, called, named]) => called ?? named).join("|");
+    const returned = new RegExp(`(?:=> |, )(?:this\\.)?(?:${names})(?:\\([^()]*\\))?(?:, \\w+)?\\)+[,;]?$`);
+    return lines.flatMap((line, index) =>
+      names !== "" && calls.test(line) && returned.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : [],
+    );
+  });
+  assertNone(breaches, "give it a body that says in .catch(...) what happens to the error");
+});
+
 test("no two folders of src import each other, not by way of others either", () => {
   const edges = sources.flatMap((file) =>
     importsOf(file).flatMap((target) => {

@@ -1,21 +1,12 @@
 import assert from "node:assert/strict";
-import { glob, readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { Client } from "pg";
 import { allStatements, type Column } from "#db/statement.ts";
 import { testDatabase } from "./harness/database.ts";
+import { declaringFiles } from "./harness/declaring-files.ts";
 import { describeStatement } from "./harness/describe-statement.ts";
 import { runSql } from "./harness/sql.ts";
-
-/** The files that declare statements; loading one registers them. */
-async function declaringFiles(): Promise<string[]> {
-  const paths: string[] = [];
-  for await (const path of glob("src/**/*.ts", { exclude: ["**/*.test.ts"] })) {
-    if (/\b(statement|pagedList|newestFirst)\(/.test(await readFile(path, "utf8"))) paths.push(path);
-  }
-  return paths.sort();
-}
 
 /** Type names by their numbers, in the spelling of the column maps: PostgreSQL calls text[] "_text". */
 async function typeNames(url: string): Promise<Map<number, string>> {

@@ -7,6 +7,7 @@ const webhook = {
   id: "wh_5c1f0a9be2d34b7e8a61",
   url: "https://shop.example.com/hook",
   description: "the shop",
+  verified: false,
   enabled: true,
   pending: 0,
   created_at: "2027-04-18T07:45:21.187Z",
@@ -22,6 +23,7 @@ test("webhooks create shows the secret once", async () => {
   const create = ["webhooks", "create", webhook.url, "--types", "domain.*,order.failed", "--description", "the shop"];
   const made = await runCli(service.url, create);
   assert.equal(made.exitCode, 0, made.stderr);
+  assert.match(made.stderr, /gets a webhook\.test now/);
   assert.match(made.stdout, /wh_5c1f0a9be2d34b7e8a61 .*\nSecret, shown this once: whsec_abc\n$/);
   const sent = JSON.parse(service.seen[0]!.body);
   assert.deepEqual(sent, { url: webhook.url, types: ["domain.*", "order.failed"], description: "the shop" });

@@ -15,7 +15,7 @@ interface FieldOptions extends ConnectionOptions {
   json?: boolean;
 }
 
-const columns = ["id", "url", "enabled", "pending", "failing_since", "description"];
+const columns = ["id", "url", "verified", "enabled", "pending", "failing_since", "description"];
 const deliveryColumns = ["created_at", "type", "status", "attempts", "answer_status", "event_id", "error_text"];
 
 /** Adds the group `webhooks`. */
@@ -32,6 +32,7 @@ export function addWebhookCommands(program: Command, clock: Clock): void {
       if (json) return printJson(data);
       printTable([data], columns);
       showSecret(data.secret);
+      if (!data.verified) note("Its URL gets a webhook.test now, and other events once it has answered.");
     }),
   );
 

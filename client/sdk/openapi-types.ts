@@ -328,6 +328,8 @@ export interface components {
       registrant?: components["schemas"]["Contact"];
       contacts?: components["schemas"]["OtherContacts"];
       price?: components["schemas"]["Price"];
+      /** @description Fields of the request that have no meaning here, and are ignored. */
+      ignored?: string[];
     };
     DryRunOfOrdered: {
       /**
@@ -337,6 +339,8 @@ export interface components {
       domain_name: string;
       /** @example REG-G43VRN9P-AV8 */
       order_code: string;
+      /** @description Fields of the request that have no meaning here, and are ignored. */
+      ignored?: string[];
     };
     RegisterDomainBody: {
       /** @description In any spelling. */
@@ -670,6 +674,11 @@ export interface components {
       description: string;
       /** @description Types and families; absent: all that it may get. */
       types?: string[];
+      /**
+       * @description Whether the URL has answered a test. Until then it gets no other events.
+       * @example true
+       */
+      verified: boolean;
       /** @example true */
       enabled: boolean;
       /** @example Every delivery has failed for 3 days. */
@@ -700,6 +709,11 @@ export interface components {
       description: string;
       /** @description Types and families; absent: all that it may get. */
       types?: string[];
+      /**
+       * @description Whether the URL has answered a test. Until then it gets no other events.
+       * @example true
+       */
+      verified: boolean;
       /** @example true */
       enabled: boolean;
       /** @example Every delivery has failed for 3 days. */

@@ -98,7 +98,11 @@ test("changes a host's addresses, statuses and name, or nothing at all", async (
   assert.match((await client.ask(infoFrame("b.test"))).xml, /<domain:hostObj>ns2.a.test</);
   assert.match((await client.ask(hostFrame("info", "ns2.a.test"))).xml, /<host:addr ip="v6">2001:db8::1</);
   await other.ask(createFrame("c.test", { ns: hostObjects("ns2.a.test") }));
-  await assertCodes(client, [[2305, hostFrame("update", "ns2.a.test", chg("ns3.a.test"))]]);
+  await assertCodes(client, [
+    [1000, hostFrame("update", "ns2.a.test", rem(v6("2001:db8::1")) + chg("ns2.example.net"))],
+    [2305, hostFrame("update", "ns2.example.net", chg("ns3.example.net"))],
+  ]);
+  assert.match((await other.ask(infoFrame("c.test"))).xml, /<domain:hostObj>ns2.example.net</);
 });
 
 test("removes the hosts below a name with it, also from delegations to them", async (context) => {

@@ -1,10 +1,12 @@
 import { JournalUnavailable } from "#api/replay/replay.ts";
-import { DatabaseUnavailable } from "#db/errors.ts";
+import { DatabaseUnavailable, LockTimeout } from "#db/errors.ts";
 import { ApiError, type ErrorCode, unavailable } from "#errors.ts";
 import type { Log } from "#lib/log.ts";
 import type { Answer } from "#use-case/use-case.ts";
 
 const databaseRetrySeconds = 5;
+/** What holds a row for longer than a moment has ended soon. */
+const lockRetrySeconds = 1;
 const diskRetrySeconds = 5;
 
 /** Errors that any request can get, whatever its use case. */
@@ -42,6 +44,10 @@ export function logBrokenStream(log: Log, requestId: string, error: NodeJS.Errno
 export function answerError(log: Log, requestId: string, error: unknown, listed: readonly ErrorCode[]): Answer {
   if (error instanceof ApiError && (listed.includes(error.code) || edgeErrors.includes(error.code))) {
     return { status: error.status, headers: error.headers, body: error.body() };
+  }
+  if (error instanceof LockTimeout) {
+    log.info({ requestId, reason: error.message }, "a request waited too long for others");
+    return answerError(log, requestId, unavailable(lockRetrySeconds), listed);
   }
   if (error instanceof DatabaseUnavailable) {
     log.warn({ requestId, reason: error.message }, "the database is unavailable");

@@ -10,7 +10,8 @@ import { createIdempotencyGate } from "#api/idempotency.ts";
 import { createLongAnswers } from "#api/long-answers.ts";
 import { findOpenRoute, type OpenRoute } from "#api/open-routes.ts";
 import { JournalUnavailable } from "#api/replay/replay.ts";
-import { type EdgeRequest, runRoute } from "#api/run-route.ts";
+import { createRequestDatabase } from "#api/request-database.ts";
+import { type EdgeRequest, type RouteServices, runRoute } from "#api/run-route.ts";
 import type { Credentials } from "#api/signing/credentials.ts";
 import { Refusal } from "#api/source-guard.ts";
 import type { Context } from "#context.ts";
@@ -44,8 +45,9 @@ export interface EdgeOptions extends AuthenticatorOptions {
  */
 export function createEdge(context: Context, options: EdgeOptions): Edge {
   const authenticator = createAuthenticator(context, options);
-  const shared = {
-    gate: createIdempotencyGate(context, options.idempotencyWaitMs),
+  const shared: RouteServices = {
+    gate: createIdempotencyGate(options.idempotencyWaitMs),
+    requestDatabase: createRequestDatabase(context.database),
     longAnswers: createLongAnswers(),
   };
 
@@ -57,9 +59,10 @@ export function createEdge(context: Context, options: EdgeOptions): Edge {
       options.replayGuard.release(keyId, nonce);
       return answer;
     }
+    // From here on: a stream may break before it is written, and an error without a listener ends the process.
+    answer.stream?.once("error", (error) => logBrokenStream(context.log, request.requestId, error));
     try {
       await rememberNonce(context, options, authenticated.credentials);
-      answer.stream?.once("error", (error) => logBrokenStream(context.log, request.requestId, error));
       return answer;
     } catch (error) {
       answer.stream?.destroy();

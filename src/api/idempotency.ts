@@ -34,30 +34,39 @@ function isKept(status: number): boolean {
 export interface IdempotencyGate {
   /**
    * Runs `work` once per key: a repeat with the same body waits for the first and gets its answer.
+   * @param context of the request
    * @param work answers every expected failure as an `Answer`, and stores a committed answer itself
    * @throws ApiError `idempotency_key_reused`, `idempotency_in_progress`
    */
-  once(request: IdempotentRequest, work: () => Promise<{ answer: Answer; isStored: boolean }>): Promise<Answer>;
+  once(
+    context: Context,
+    request: IdempotentRequest,
+    work: () => Promise<{ answer: Answer; isStored: boolean }>,
+  ): Promise<Answer>;
 }
 
 /**
  * Concurrent repeats in one process wait for each other here. Across processes, a unique key in the database lets only
  * one commit.
  */
-export function createIdempotencyGate(context: Context, wait = waitMs): IdempotencyGate {
+export function createIdempotencyGate(wait = waitMs): IdempotencyGate {
   const inFlight = new Map<string, Promise<void>>();
   const marked = (answer: Answer): Answer => ({
     ...answer,
     headers: { ...answer.headers, "idempotency-replayed": "true" },
   });
 
-  async function replay(request: IdempotentRequest): Promise<Answer | undefined> {
+  async function replay(context: Context, request: IdempotentRequest): Promise<Answer | undefined> {
     const stored = await findIdempotentAnswer(context, request);
     if (stored === "reused") throw new ApiError("idempotency_key_reused");
     return stored && marked(stored);
   }
 
-  async function runAndStore(request: IdempotentRequest, work: () => Promise<{ answer: Answer; isStored: boolean }>) {
+  async function runAndStore(
+    context: Context,
+    request: IdempotentRequest,
+    work: () => Promise<{ answer: Answer; isStored: boolean }>,
+  ) {
     try {
       const { answer, isStored } = await work();
       if (!isStored && isKept(answer.status)) {
@@ -65,14 +74,14 @@ export function createIdempotencyGate(context: Context, wait = waitMs): Idempote
       }
       return answer;
     } catch (error) {
-      const stored = error instanceof AlreadyCommitted ? await replay(request) : undefined;
+      const stored = error instanceof AlreadyCommitted ? await replay(context, request) : undefined;
       if (!stored) throw error;
       return stored;
     }
   }
 
   return {
-    async once(request, work) {
+    async once(context, request, work) {
       const id = JSON.stringify([request.resellerId, request.method, request.path, request.key]);
       const deadline = AbortSignal.timeout(wait);
       for (let first = inFlight.get(id); first; first = inFlight.get(id)) {
@@ -82,7 +91,7 @@ export function createIdempotencyGate(context: Context, wait = waitMs): Idempote
       const { promise, resolve } = Promise.withResolvers<void>();
       inFlight.set(id, promise);
       try {
-        return (await replay(request)) ?? (await runAndStore(request, work));
+        return (await replay(context, request)) ?? (await runAndStore(context, request, work));
       } finally {
         inFlight.delete(id);
         resolve();

@@ -8,12 +8,15 @@ import { statement } from "#db/statement.ts";
 import { noteRestore } from "#events/log.ts";
 import { followCertificate } from "#front/certificate.ts";
 import { startAgentEndpoint } from "#hosting/channel/agent-endpoint.ts";
-import { unixSeconds } from "#lib/clock.ts";
+import { sleep, unixSeconds } from "#lib/clock.ts";
 import { WrongSetting } from "#lib/settings.ts";
 import type { Role } from "#role.ts";
 import { committedNoncesSince } from "#use-case/stored-answers.ts";
 import { lookAtDisks, ownLogFile } from "#watch/disk-space.ts";
 import { lookAround, startWatch } from "#watch/look-around.ts";
+
+/** The requests in progress need the rest of the time after which a process that stops is ended. */
+const stopNoticeSecondsMax = 4;
 
 const anyKeyUsed = statement("api-first-start", "SELECT NOT EXISTS (SELECT FROM replay_journals) AS is_first", {
   is_first: "bool",
@@ -36,7 +39,9 @@ export async function startApi(config: Config): Promise<Role> {
   replayGuard.load(committed.map(({ key_id, nonce, signed_at }) => ({ keyId: key_id, nonce, timestamp: signed_at })));
   // Reading the bundled list takes a tenth of a second, in which no request would be answered.
   await context.commonPasswords();
+  const stopping = new AbortController();
   const server = await startServer(context, {
+    stopping: stopping.signal,
     host: config.apiHost,
     port: config.apiPort,
     replayGuard,
@@ -61,6 +66,9 @@ export async function startApi(config: Config): Promise<Role> {
   return {
     ready: { port: server.port, ...(agentEndpoint && { nodesPort: agentEndpoint.port }) },
     async close() {
+      stopping.abort();
+      // A load balancer learns it from /readyz, and sends no new request when the port closes.
+      await sleep(Math.min(config.stopNoticeSeconds, stopNoticeSecondsMax) * 1000);
       unfollow?.();
       await Promise.all([server.close(), agentEndpoint?.close(), watch.close()]);
       replayGuard.close();

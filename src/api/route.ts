@@ -7,6 +7,8 @@ export interface Route {
   useCase: UseCase;
   /** The path is also served with a slash at its end. */
   takesSlash?: true;
+  /** Programs written for the service interface may send fields and parameters that this service does not have. */
+  takesMore?: true;
 }
 
 interface Path {

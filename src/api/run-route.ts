@@ -7,6 +7,7 @@ import type { Authenticated } from "#api/authenticate.ts";
 import { type IdempotencyGate, parseIdempotencyKey } from "#api/idempotency.ts";
 import type { LongAnswers } from "#api/long-answers.ts";
 import { openMethods } from "#api/open-routes.ts";
+import type { RequestDatabase } from "#api/request-database.ts";
 import type { Route } from "#api/route.ts";
 import { matchRoute, type Place } from "#api/routes.ts";
 import type { WireRequest } from "#api/signing/credentials.ts";
@@ -14,6 +15,7 @@ import { readTarget } from "#api/target.ts";
 import type { Context } from "#context.ts";
 import { ApiError } from "#errors.ts";
 import { wantsOnly } from "#use-case/accept.ts";
+import { ignoredFields } from "#use-case/known-fields.ts";
 import { requireScope } from "#use-case/scope.ts";
 import {
   AlreadyCommitted,
@@ -31,7 +33,10 @@ const waitSecondsMax = 30;
 
 export interface EdgeRequest extends WireRequest {
   requestId: string;
-  /** Fires when the client has disconnected. Created on demand: most requests never wait, and it costs 3 µs. */
+  /**
+   * Fires when a wait must end: the client has disconnected, or this process stops. Created on demand: most requests never wait, and
+   * it costs 3 µs.
+   */
   signal(): AbortSignal;
 }
 
@@ -45,10 +50,17 @@ interface Call {
   idempotent: IdempotentRequest | undefined;
 }
 
+/** What the routes of one process share. */
+export interface RouteServices {
+  gate: IdempotencyGate;
+  longAnswers: LongAnswers;
+  requestDatabase: RequestDatabase;
+}
+
 /** Never throws: every failure is an answer. */
 export async function runRoute(
   context: Context,
-  { gate, longAnswers }: { gate: IdempotencyGate; longAnswers: LongAnswers },
+  { gate, longAnswers, requestDatabase }: RouteServices,
   request: EdgeRequest,
   authenticated: Authenticated,
 ): Promise<Answer> {
@@ -61,16 +73,20 @@ export async function runRoute(
     if (!route) throw new ApiError("method_not_allowed", { headers: { allow: allowed.join(", ") } });
     requireScope(authenticated.key.caller, route.useCase.scope);
     const call = openCall(context, route, { ...matched, query, longAnswers }, request, authenticated);
-    return isRead(route) ? (await runOnce(context, call)).answer : await runWrite(context, gate, call);
+    const { resellerId } = authenticated.key.caller;
+    // The first parameter of a path names what the request is about.
+    const subject = isRead(route) ? undefined : Object.values(matched.params)[0];
+    const ownContext = { ...context, database: requestDatabase({ resellerId, subject }) };
+    return isRead(route) ? (await runOnce(ownContext, call)).answer : await runWrite(ownContext, gate, call);
   } catch (error) {
-    // The use case's own errors are answers already: this is about the request's headers.
-    return answerError(context.log, request.requestId, error, ["bad_request"]);
+    // The use case's own errors are answers already: this is about headers, and names that the use case does not know.
+    return answerError(context.log, request.requestId, error, ["bad_request", "invalid_paging_request"]);
   }
 }
 
 const isRead = ({ method, useCase }: Route) => method === "GET" || useCase.changesNothing;
 
-/** @throws ApiError when a header is not valid */
+/** @throws ApiError when a header is not valid, or a field or parameter is not known */
 function openCall(
   context: Context,
   route: Route,
@@ -84,6 +100,7 @@ function openCall(
   const { headers, body, signal } = request;
   const idempotencyKey = isRead(route) ? undefined : parseIdempotencyKey(headers["idempotency-key"]);
   const waitSeconds = parseWait(headers.prefer);
+  const ignored = ignoredFields(route.useCase.docs, { takesMore: route.takesMore ?? false, query, rawBody: body });
   return {
     route,
     request,
@@ -94,6 +111,7 @@ function openCall(
       query,
       caller: key.caller,
       rawBody: body,
+      ignored,
       signal,
       waitSeconds,
       takeRequests,
@@ -129,7 +147,7 @@ async function runWrite(context: Context, gate: IdempotencyGate, call: Call): Pr
     }
     // Look before anything is stored under the Idempotency-Key.
     const committed = await findOwnAnswer(context, call.write());
-    return committed ?? (await gate.once(call.idempotent, () => runOnce(context, call)));
+    return committed ?? (await gate.once(context, call.idempotent, () => runOnce(context, call)));
   } catch (error) {
     if (!(error instanceof AlreadyCommitted)) throw error;
     // Somebody has committed a write under this nonce since: this very request in another process, or another request.

@@ -27,6 +27,8 @@ const connectionRetrySeconds = 5;
 export interface ServerOptions extends EdgeOptions, FrontOptions {
   /** From a request's first byte to its last. Default 15 s. */
   requestTimeoutMs?: number;
+  /** Fires some time before the server closes: from then on it is not ready. */
+  stopping?: AbortSignal;
 }
 
 /** @param options at most 10,000 connections by default @throws when the address cannot be listened on */
@@ -61,6 +63,7 @@ export function startServer(context: Context, options: ServerOptions): Promise<H
 
   return startHttpServer({
     ...options,
+    log: context.log,
     connectionsMax: options.connectionsMax ?? connectionsMaxDefault,
     requestTimeoutMs: options.requestTimeoutMs ?? requestTimeoutMsDefault,
     settings: { maxHeaderSize: headerBytesMax, keepAliveTimeout: keepAliveTimeoutMs },
@@ -110,9 +113,10 @@ function findMistake(message: IncomingMessage): ApiError | undefined {
 const operationalPaths = new Set(["/healthz", "/readyz"]);
 const isOperational = ({ url = "" }: IncomingMessage) => operationalPaths.has(url);
 
-function answerOperator(context: Context, { replayGuard }: ServerOptions, { method, url }: IncomingMessage) {
+function answerOperator(context: Context, { replayGuard, stopping }: ServerOptions, { method, url }: IncomingMessage) {
   if (method !== "GET") return undefined;
-  const problem = url === "/healthz" ? undefined : whyNotReady(context, replayGuard.horizonSeconds());
+  const whyNot = () => (stopping?.aborted ? "stopping" : whyNotReady(context, replayGuard.horizonSeconds()));
+  const problem = url === "/healthz" ? undefined : whyNot();
   const status = problem ?? (url === "/healthz" ? "ok" : "ready");
   return {
     status: problem === undefined ? 200 : 503,

@@ -19,16 +19,15 @@ export function readTarget(target: string): Target {
   if (plainPath.test(target)) return { segments: target.split("/").slice(1), query: noParameters };
   const [path = "", query = ""] = target.split(/\?(.*)/s);
   const parameters = new URLSearchParams();
-  for (const [name, value] of new URLSearchParams(query))
-    parameters.append(lowerCaseAscii(name), lowerCaseAscii(value));
+  for (const [name, value] of new URLSearchParams(query)) parameters.append(readText(name), readText(value));
   return { segments: path.split("/").slice(1).map(readSegment), query: parameters };
 }
 
-/**
- * Bytes that are not UTF-8 become U+FFFD, which no name contains; a malformed escape stays, which no name contains
- * either.
- */
+/** A NUL, which PostgreSQL's texts cannot have, becomes U+FFFD, which no name contains. */
+const readText = (text: string) => lowerCaseAscii(text).replaceAll("\0", "\uFFFD");
+
+/** Bytes that are not UTF-8 become U+FFFD; a malformed escape stays, which no name contains either. */
 function readSegment(segment: string): string {
   const isPlain = !/[%+]/.test(segment);
-  return lowerCaseAscii(isPlain ? segment : Buffer.from(decodeEscapes(segment), "latin1").toString("utf8"));
+  return readText(isPlain ? segment : Buffer.from(decodeEscapes(segment), "latin1").toString("utf8"));
 }

@@ -4,8 +4,9 @@
  * the larger the batches and the cheaper each call. A lone caller does not wait.
  */
 
-import { DatabaseUnavailable } from "#db/errors.ts";
+import { isConnectionLost } from "#db/errors.ts";
 import { sleep, systemClock } from "#lib/clock.ts";
+import { reportDefect } from "#lib/report-defect.ts";
 
 /** Limits how much one statement locks, and how long the next one waits. */
 const batchItemsMax = 64;
@@ -43,7 +44,9 @@ export class Batcher {
     if (!this.#isRunning) {
       this.#isRunning = true;
       // Calls from the rest of this turn of the event loop join the batch.
-      setImmediate(() => this.#runAll());
+      setImmediate(() => {
+        this.#runAll().catch(reportDefect);
+      });
     }
     return answer.promise;
   }
@@ -66,8 +69,9 @@ export class Batcher {
       const rows = Map.groupBy(await this.#run(itemsText(batch.map(({ item }) => item))), ({ item }) => item);
       for (const [place, { answer }] of batch.entries()) answer.resolve(rows.get(place) ?? []);
     } catch (error) {
-      // The batch changed nothing. Run each item on its own, so that an item which PostgreSQL refuses fails alone.
-      const isRefused = !(error instanceof DatabaseUnavailable) && batch.length > 1;
+      // The batch changed nothing. Run each item on its own, so that an item which PostgreSQL refuses, or whose row another
+      // transaction holds, fails alone.
+      const isRefused = !isConnectionLost(error) && batch.length > 1;
       if (isRefused) for (const waiting of batch) await this.#runBatch([waiting]);
       else for (const { answer } of batch) answer.reject(error);
     }

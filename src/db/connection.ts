@@ -7,6 +7,8 @@ export interface ConnectionLimits {
   connectionTimeoutMs?: number;
   /** PostgreSQL cancels a statement that runs longer. Default 10,000 ms. */
   statementTimeoutMs?: number;
+  /** PostgreSQL cancels a statement that waits longer for a lock. Default: no limit but the statement's. */
+  lockTimeoutMs?: number;
   /** PostgreSQL ends a session that is idle in a transaction for longer. Default 10,000 ms. */
   idleInTransactionTimeoutMs?: number;
 }
@@ -38,6 +40,7 @@ export function connectionConfig(url: string, applicationName: string, limits: C
     options: plannerOptions,
     connectionTimeoutMillis: limits.connectionTimeoutMs ?? 3_000,
     statement_timeout: statementTimeoutMs,
+    ...(limits.lockTimeoutMs !== undefined && { lock_timeout: limits.lockTimeoutMs }),
     query_timeout: statementTimeoutMs + answerGraceMs,
     idle_in_transaction_session_timeout: limits.idleInTransactionTimeoutMs ?? 10_000,
     keepAlive: true,

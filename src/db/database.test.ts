@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import type { DatabaseError } from "pg";
 import { createDatabase, type DatabaseOptions } from "#db/database.ts";
-import { DatabaseUnavailable, isUniqueViolation } from "#db/errors.ts";
+import { DatabaseUnavailable, isUniqueViolation, LockTimeout } from "#db/errors.ts";
 import { statement } from "#db/statement.ts";
 import { createLog } from "#lib/log.ts";
 import { testDatabase } from "../../test/harness/database.ts";
@@ -18,6 +18,9 @@ const thingByName = statement("test-thing", "SELECT name, size, made_at FROM thi
 });
 const thingNames = statement("test-thing-names", "SELECT name FROM thing ORDER BY name", { name: "text" });
 const backendPid = statement("test-backend-pid", "SELECT pg_backend_pid() AS pid", { pid: "int4" });
+const lockThing = statement("test-lock-thing", "SELECT name FROM thing WHERE name = $name FOR UPDATE", {
+  name: "text",
+});
 const sleepSeconds = statement("test-sleep", "SELECT pg_sleep($seconds)::text AS slept", { slept: "text" });
 const failing = statement("test-failing", "SELECT 1 / $divisor::int AS never", { never: "int4" });
 const largeNumber = statement("test-large-number", "SELECT $number::int8 AS number", { number: "int8" });
@@ -86,6 +89,39 @@ describe("a transaction", () => {
     });
     await assert.rejects(swallowed, /rolled back/);
     assert.deepEqual(await database.query(thingNames, {}), []);
+  });
+
+  test("sends its last statement with the commit, and keeps nothing when that is refused", async (t) => {
+    const { database } = await open(t);
+    await database.transaction(async (tx) => tx.atCommit(addThing, { name: "kept" }));
+    const refused = database.transaction(async (tx) => {
+      await tx.query(addThing, { name: "dropped" });
+      tx.atCommit(addThing, { name: "kept" });
+    });
+    await assert.rejects(refused, (error) => isUniqueViolation(error, "thing_name"));
+    const declined = database.transaction(async (tx) => {
+      tx.atCommit(addThing, { name: "never" });
+      throw new Error("declined");
+    });
+    await assert.rejects(declined, /declined/);
+    assert.deepEqual(await database.query(thingNames, {}), [{ name: "kept" }]);
+  });
+
+  test("does not wait for a row longer than the lock timeout, and its connection can be used again", async (t) => {
+    const { database } = await open(t, { transactionsMax: 2, lockTimeoutMs: 50 });
+    await database.query(addThing, { name: "a" });
+    await database.transaction(async (tx) => {
+      await tx.query(lockThing, { name: "a" });
+      let pid: number | undefined;
+      const second = database.transaction(async (other) => {
+        pid = (await other.query(backendPid, {}))[0]?.pid;
+        await other.query(addThing, { name: "b" });
+        await other.query(lockThing, { name: "a" });
+      });
+      await assert.rejects(second, LockTimeout);
+      assert.deepEqual(await database.query(backendPid, {}), [{ pid }]);
+    });
+    assert.deepEqual(await database.query(thingNames, {}), [{ name: "a" }]);
   });
 
   test("cannot be used after it ended", async (t) => {

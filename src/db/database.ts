@@ -1,8 +1,8 @@
 import { Pool, type PoolClient, type PoolConfig } from "pg";
 import { Batcher, type ItemRow } from "#db/batch.ts";
 import { type ConnectionLimits, connectionConfig, runStatement } from "#db/connection.ts";
-import { DatabaseUnavailable, translateError } from "#db/errors.ts";
-import { createPipelinedConnection } from "#db/pipeline.ts";
+import { isConnectionLost, translateError } from "#db/errors.ts";
+import { createPipelinedConnection, writeTogether } from "#db/pipeline.ts";
 import type { SqlValues, Statement } from "#db/statement.ts";
 import type { Log } from "#lib/log.ts";
 
@@ -20,7 +20,13 @@ export interface DatabaseOptions extends ConnectionLimits {
 
 /** An open transaction. It ends with the function that received it. */
 export interface Transaction {
+  /** Statements that do not wait for each other are sent together, and executed in the order of their calls. */
   query<Row, Values extends SqlValues>(statement: Statement<Row, Values>, values: NoInfer<Values>): Promise<Row[]>;
+  /**
+   * Sends a statement together with the COMMIT, once `work` has resolved. If PostgreSQL refuses it, nothing is committed,
+   * and the transaction throws its error.
+   */
+  atCommit<Row, Values extends SqlValues>(statement: Statement<Row, Values>, values: NoInfer<Values>): void;
   /** The driver's client, for a library with its own SQL. */
   readonly raw: PoolClient;
 }
@@ -67,7 +73,7 @@ export function createDatabase(options: DatabaseOptions): Database {
       return result;
     } catch (error) {
       // A connection that broke or timed out must not go to the next caller.
-      client.release(error instanceof DatabaseUnavailable);
+      client.release(isConnectionLost(error));
       throw error;
     }
   }
@@ -97,8 +103,11 @@ export function createDatabase(options: DatabaseOptions): Database {
   };
 }
 
+/** These stay open when they are idle: a new connection takes five round trips. */
+const idleConnectionsMin = 2;
+
 function createPool(config: PoolConfig, log: Log): Pool {
-  const pool = new Pool(config);
+  const pool = new Pool({ ...config, pipeline: true, min: Math.min(idleConnectionsMin, config.max!) } as PoolConfig);
   // The pool listens only to the errors of idle connections and emits them here. Without its own listener, an error of
   // a connection in use would end the process; its user gets the error anyway.
   pool.on("error", (error) => log.warn({ err: error }, "an idle database connection broke"));
@@ -112,24 +121,42 @@ function run<Row>(client: PoolClient, statement: Statement<Row>, values: SqlValu
 
 async function inTransaction<Result>(client: PoolClient, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
   let open = true;
+  let ended: Promise<{ command: string }> | undefined;
+  const last: (() => Promise<unknown>)[] = [];
+  const send = <Row>(statement: Statement<Row>, values: SqlValues) => {
+    writeTogether(client.connection.stream);
+    return run(client, statement, values);
+  };
+  const check = ({ name }: Statement<unknown>) => {
+    if (!open) throw new Error(`"${name}" was called after its transaction had ended`);
+  };
   const tx: Transaction = {
     query(statement, values) {
-      if (!open) throw new Error(`"${statement.name}" was called after its transaction had ended`);
-      return run(client, statement, values);
+      check(statement);
+      return send(statement, values);
+    },
+    atCommit(statement, values) {
+      check(statement);
+      last.push(() => send(statement, values));
     },
     raw: client,
   };
   try {
-    await client.query("BEGIN ISOLATION LEVEL READ COMMITTED").catch(rethrowTranslated);
-    const result = await work(tx);
+    writeTogether(client.connection.stream);
+    // Its answer comes with the first statement's. It fails only if the connection does, and then so do they.
+    const begun = client.query("BEGIN ISOLATION LEVEL READ COMMITTED").catch(rethrowTranslated);
+    const [result] = await Promise.all([work(tx), begun]);
     open = false;
-    const commit = await client.query("COMMIT").catch(rethrowTranslated);
+    const sent = last.map((each) => each());
+    ended = client.query("COMMIT").catch(rethrowTranslated);
+    // The first error of these is the reason of all later ones.
+    const [commit] = await Promise.all([ended, ...sent]);
     // PostgreSQL answers COMMIT with ROLLBACK when a statement has failed before.
     if (commit.command !== "COMMIT") throw new Error("the transaction was rolled back: a statement in it had failed");
     return result;
   } catch (error) {
     open = false;
-    if (!(error instanceof DatabaseUnavailable)) await client.query("ROLLBACK").catch(rethrowTranslated);
+    if (!isConnectionLost(error)) await (ended ?? client.query("ROLLBACK").catch(rethrowTranslated));
     throw error;
   }
 }

@@ -8,6 +8,9 @@ export class DatabaseUnavailable extends Error {
   override readonly name = "DatabaseUnavailable";
 }
 
+/** Another transaction has held a row for longer than `lockTimeoutMs`. The connection can still be used. */
+export class LockTimeout extends DatabaseUnavailable {}
+
 /** Socket and resolver errors of Node (`error.code`). */
 const networkCodes = new Set([
   "ECONNREFUSED",
@@ -34,6 +37,9 @@ const unavailableStates = new Set([
   "57014", // query_canceled: statement_timeout
 ]);
 
+/** SQLSTATE lock_not_available: lock_timeout. */
+const lockNotAvailable = "55P03";
+
 /** The driver gives these no code (pg 8.23 lib/client.js, pg-pool 3 index.js). */
 const driverMessages = [
   "Connection terminated",
@@ -53,6 +59,9 @@ export function isStalePlan(error: unknown): boolean {
 /** The error for callers: a temporary failure becomes `DatabaseUnavailable`, any other stays as it is. */
 export function translateError(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof DatabaseUnavailable) return error;
+  if (error instanceof DatabaseError && error.code === lockNotAvailable) {
+    return new LockTimeout("another transaction holds a row for too long", { cause: error });
+  }
   return isTemporary(error)
     ? new DatabaseUnavailable(`the database is unavailable: ${describe(error)}`, { cause: error })
     : error;
@@ -79,6 +88,10 @@ function isTemporary(error: Error): boolean {
   const code = (error as NodeJS.ErrnoException).code ?? "";
   return networkCodes.has(code) || driverMessages.some((message) => error.message.startsWith(message));
 }
+
+/** Whether the connection on which this was thrown cannot be used any more. */
+export const isConnectionLost = (error: unknown): boolean =>
+  error instanceof DatabaseUnavailable && !(error instanceof LockTimeout);
 
 /** Whether a unique constraint (the named one, or any) refused the row. */
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {

@@ -62,8 +62,15 @@ class Channels {
     this.#handlers.get(channel)?.delete(handle);
   }
 
-  deliver(channel: string, payload: string): void {
-    for (const handle of this.#handlers.get(channel) ?? []) handle(payload);
+  /** A handler that fails takes nothing from the others, and does not end the process. */
+  deliver(channel: string, payload: string, log: Log): void {
+    for (const handle of this.#handlers.get(channel) ?? []) {
+      try {
+        handle(payload);
+      } catch (error) {
+        log.error({ err: error, channel }, "a notification could not be read");
+      }
+    }
   }
 
   /** @param listening the channels of this connection @returns whether some channel was not listened to before */
@@ -124,7 +131,7 @@ export function createListener({ url, clock, log, heartbeatMs = 400 }: ListenerO
     };
     client.on("error", broke);
     client.on("end", broke);
-    client.on("notification", ({ channel, payload }) => channels.deliver(channel, payload ?? ""));
+    client.on("notification", ({ channel, payload }) => channels.deliver(channel, payload ?? "", log));
     try {
       await client.connect();
       let mayHaveMissed = true;

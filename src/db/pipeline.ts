@@ -52,7 +52,8 @@ export function createPipelinedConnection(config: ClientConfig, log: Log): Pipel
       } catch (error) {
         if (isStalePlan(error) && current === connection) {
           current = undefined;
-          connection.then((client) => client.end());
+          // It may have broken meanwhile, which ends it as well.
+          connection.then((client) => client.end()).catch(() => {});
         }
         throw translateError(error);
       }
@@ -69,7 +70,7 @@ export function createPipelinedConnection(config: ClientConfig, log: Log): Pipel
  * Writes the queries of one turn of the event loop at once: a third more reads at 32 callers, and no delay for a lone
  * caller (npm run bench -- domain-read).
  */
-function writeTogether(stream: Writable): void {
+export function writeTogether(stream: Writable): void {
   if (stream.writableCorked > 0) return;
   stream.cork();
   setImmediate(() => stream.uncork());

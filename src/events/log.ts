@@ -4,8 +4,10 @@
  * passed over. A transaction that stays open holds all later events back.
  */
 import type { Context } from "#context.ts";
+import { inParts, partRowsMax } from "#db/parts.ts";
 import { statement } from "#db/statement.ts";
 import type { EventRow } from "#events/catalogue.ts";
+import { sleep } from "#lib/clock.ts";
 
 /** A place in the log: that of an event, or between two. */
 export interface Position {
@@ -51,15 +53,29 @@ export const isVisible = (row: string) => `(${row}.era < log.era OR ${row}.trans
 /** SQL: whether a row of `events` waits for an older transaction, given `withLog`. */
 export const isHeldBack = (row: string) => `(${row}.era = log.era AND ${row}.transaction >= log.horizon)`;
 
+// A visible event is on the disk. The horizon need not be: a server that ends without a shutdown forgets the numbers of transactions
+// that have left nothing there, and its successor gives them to others.
+const lastVisible = `(
+     SELECT coalesce(own.era, older.era, log.era) AS era, coalesce(own.transaction, older.transaction, log.horizon) AS transaction,
+       coalesce(own.number, older.number, 0) AS number
+     FROM (VALUES (0)) AS one
+     LEFT JOIN LATERAL (SELECT era, transaction, number FROM events WHERE era = log.era AND transaction < log.horizon
+       ORDER BY era DESC, transaction DESC, number DESC LIMIT 1) AS own ON true
+     LEFT JOIN LATERAL (SELECT era, transaction, number FROM events WHERE era < log.era
+       ORDER BY era DESC, transaction DESC, number DESC LIMIT 1) AS older ON own.era IS NULL)`;
+
 const readPage = statement(
   "events-page",
   `WITH ${withLog}
-   SELECT page.id, page.type, page.at, page.data, log.era AS log_era, log.horizon::text AS log_horizon,
-     ($era, $transaction::xid8) >= (log.era, log.horizon) AS is_past_horizon,
+   SELECT page.id, page.type, page.at, page.data,
+     last.era AS end_era, last.transaction::text AS end_transaction, last.number::text AS end_number,
+     ($era, $transaction::xid8, $number::int8) >= (last.era, last.transaction, last.number) AS is_past_end,
      EXISTS (SELECT FROM events AS held WHERE held.reseller_id = $reseller_id AND ${isHeldBack("held")}) AS is_held_back,
      (log.deleted_era, log.deleted_transaction, log.deleted_number) > ($era, $transaction::xid8, $number::int8) AS is_expired,
-     ($era, $transaction::xid8) > (log.era, pg_snapshot_xmax(pg_current_snapshot())) AS is_ahead
-   FROM log LEFT JOIN LATERAL (
+     CASE WHEN $era = log.era THEN $transaction::xid8 > pg_snapshot_xmax(pg_current_snapshot())
+       ELSE NOT EXISTS (SELECT FROM event_eras AS ended WHERE ended.era = $era
+         AND (ended.last_transaction, ended.last_number) >= ($transaction::xid8, $number::int8)) END AS is_ahead
+   FROM log CROSS JOIN LATERAL ${lastVisible} AS last LEFT JOIN LATERAL (
      SELECT ${eventId("event")} AS id, event.type, event.at, event.data,
        row_number() OVER (ORDER BY event.era, event.transaction, event.number) AS place
      FROM events AS event
@@ -72,9 +88,10 @@ const readPage = statement(
     type: "text?",
     at: "timestamptz?",
     data: "jsonb?",
-    log_era: "int4",
-    log_horizon: "text",
-    is_past_horizon: "bool",
+    end_era: "int4",
+    end_transaction: "text",
+    end_number: "text",
+    is_past_end: "bool",
     is_held_back: "bool",
     is_expired: "bool?",
     is_ahead: "bool?",
@@ -105,10 +122,10 @@ export async function readEvents(
 ): Promise<EventPage> {
   const values = { reseller_id: resellerId, types: types.slice(), limit, ...after };
   const rows = await database.query(readPage, values);
-  const { log_era, log_horizon, is_past_horizon, is_held_back, is_expired, is_ahead } = rows[0]!;
+  const { end_era, end_transaction, end_number, is_past_end, is_held_back, is_expired, is_ahead } = rows[0]!;
   const events = rows.flatMap(({ id, type, at, data }) => (id === null ? [] : [{ id, type: type!, at: at!, data }]));
   const hasMore = events.length === limit;
-  const end = is_past_horizon ? after : { era: log_era, transaction: log_horizon, number: "0" };
+  const end = is_past_end ? after : { era: end_era, transaction: end_transaction, number: end_number };
   const isFromStart = after.era === 0;
   return {
     events,
@@ -119,49 +136,91 @@ export async function readEvents(
   };
 }
 
-const readEnd = statement(
-  "events-end",
-  `WITH ${withLog} SELECT era, horizon::text AS transaction, '0' AS number FROM log`,
-  { era: "int4", transaction: "text", number: "text" },
-);
-
 /** The place after everything that readers see now. */
-export async function endOfEvents({ database }: Pick<Context, "database">): Promise<Position> {
-  const [end] = await database.query(readEnd, {});
-  return end!;
+export async function endOfEvents(context: Pick<Context, "database">): Promise<Position> {
+  return (await readEvents(context, { resellerId: 0, types: [], after: eventsBegin, limit: 1 })).next;
 }
 
-// A restore from a backup leads to another cluster, or to another timeline of it.
+/**
+ * SQL: the database that an era belongs to. A promotion keeps all three: it continues the same transactions. A restore from a dump
+ * makes another database, or at least another table.
+ */
+const originNow = `(SELECT concat_ws('/', system_identifier, database.oid, 'event_log'::regclass::oid) AS origin
+     FROM pg_control_system(), pg_database AS database WHERE datname = current_database())`;
+
+const isElsewhere = statement(
+  "events-is-elsewhere",
+  `SELECT event_log.origin <> now.origin AS is_elsewhere FROM event_log, ${originNow} AS now` as string,
+  { is_elsewhere: "bool?" },
+);
+
+const setLockTimeout = statement("events-lock-timeout", "SELECT set_config('lock_timeout', $ms, true) AS ms", {
+  ms: "text?",
+});
+
+// A writer of an event holds a weaker lock until it commits, and reads the era under that lock.
+const lockWriters = statement("events-lock-writers", "LOCK TABLE events IN SHARE ROW EXCLUSIVE MODE", {});
+
+const eraStepMax = 1_000_000;
+
+// Of two restores of the same backup, each begins an era of its own, whose places the other one refuses.
 const beginEra = statement(
   "events-begin-era",
-  `UPDATE event_log SET era = era + 1, origin = now.origin
-   FROM (SELECT system_identifier || '/' || timeline_id AS origin FROM pg_control_system(), pg_control_checkpoint()) AS now
-   WHERE event_log.origin <> now.origin`,
+  `WITH ended AS (
+     INSERT INTO event_eras (era, last_transaction, last_number)
+     SELECT event_log.era, coalesce(last.transaction, '0'), coalesce(last.number, 0)
+     FROM event_log CROSS JOIN ${originNow} AS now LEFT JOIN LATERAL (
+       SELECT transaction, number FROM events WHERE events.era = event_log.era
+       ORDER BY era DESC, transaction DESC, number DESC LIMIT 1) AS last ON true
+     WHERE event_log.origin <> now.origin)
+   UPDATE event_log SET origin = now.origin, era = era + 1 + floor(random() * ${eraStepMax})::int4
+   FROM ${originNow} AS now WHERE event_log.origin <> now.origin` as string,
   {},
 );
 
-/** Every process calls it before it writes or reads anything: after a restore, transactions may be numbered from another start. */
-export async function noteRestore({ database }: Pick<Context, "database">): Promise<void> {
-  await database.query(beginEra, {});
+/** Writers pass between two tries: one that stays open for long must not hold up the others. */
+const writersWaitMs = 500;
+const lockNotAvailable = "55P03";
+
+/**
+ * Begins a new era if the database was restored: transactions may be numbered from another start. It waits for the writers in
+ * progress, so no event of the older era commits after it. Every process calls it before it writes or reads anything.
+ */
+export async function noteRestore({ database, log }: Pick<Context, "database" | "log">): Promise<void> {
+  while ((await database.query(isElsewhere, {}))[0]?.is_elsewhere) {
+    try {
+      await database.transaction(async (tx) => {
+        await tx.query(setLockTimeout, { ms: String(writersWaitMs) });
+        await tx.query(lockWriters, {});
+        await tx.query(beginEra, {});
+      });
+    } catch (error) {
+      if ((error as { code?: string }).code !== lockNotAvailable) throw error;
+      log.warn({}, "a new era of events waits for a transaction that has written an event and is still open");
+      await sleep(writersWaitMs);
+    }
+  }
 }
 
 const keptDays = 90;
-const deletedAtOnceMax = 20_000;
 
 const dropOld = statement(
   "events-drop",
   `WITH old AS MATERIALIZED (
-     SELECT era, transaction, number FROM events WHERE at < $before ORDER BY at LIMIT ${deletedAtOnceMax}),
+     SELECT era, transaction, number FROM events WHERE at < $before ORDER BY at LIMIT ${partRowsMax}),
    gone AS (
      DELETE FROM events USING old
      WHERE (events.era, events.transaction, events.number) = (old.era, old.transaction, old.number)),
-   last AS (SELECT era, transaction, number FROM old ORDER BY era DESC, transaction DESC, number DESC LIMIT 1)
-   UPDATE event_log SET deleted_era = last.era, deleted_transaction = last.transaction, deleted_number = last.number
-   FROM last WHERE (deleted_era, deleted_transaction, deleted_number) < (last.era, last.transaction, last.number)`,
-  {},
+   last AS (SELECT era, transaction, number FROM old ORDER BY era DESC, transaction DESC, number DESC LIMIT 1),
+   noted AS (
+     UPDATE event_log SET deleted_era = last.era, deleted_transaction = last.transaction, deleted_number = last.number
+     FROM last WHERE (deleted_era, deleted_transaction, deleted_number) < (last.era, last.transaction, last.number))
+   SELECT count(*)::int4 AS rows FROM old`,
+  { rows: "int4" },
 );
 
-/** Deletes events after 90 days, a part at each call. */
+/** Deletes events after 90 days. */
 export async function dropOldEvents({ database, clock }: Pick<Context, "database" | "clock">): Promise<void> {
-  await database.query(dropOld, { before: new Date(clock.now().getTime() - keptDays * 24 * 60 * 60_000) });
+  const before = new Date(clock.now().getTime() - keptDays * 24 * 60 * 60_000);
+  await inParts(async () => (await database.query(dropOld, { before }))[0]!.rows);
 }

@@ -10,6 +10,8 @@ import type { UseCaseRequest } from "#use-case/use-case.ts";
 const heartbeatMs = 15_000;
 /** How soon a stream ends after its key was revoked. */
 const keyLookMs = 250;
+/** How long a client may take to read the end of a stream whose key was revoked. */
+const lastReadMs = 500;
 /** How long a client waits before it connects again. */
 const reconnectMs = 2_000;
 const eventsAtOnceMax = 100;
@@ -38,11 +40,17 @@ export function streamEvents(context: Context, request: UseCaseRequest, start: S
       callback(error);
     },
   });
-  endWithKey(request, signal).then(
-    () => over.abort(),
+  const closed = new AbortController();
+  stream.once("close", () => closed.abort());
+  endWithKey(request, signal)
+    .then(async () => {
+      over.abort();
+      await sleep(lastReadMs, closed.signal);
+      // The end is never asked for by a client that does not read.
+      if (!closed.signal.aborted) throw new Error("the key of a stream was revoked, and its client does not read");
+    })
     // The next connection of the client begins where this one ended.
-    (error: Error) => stream.destroy(error),
-  );
+    .catch((error: Error) => stream.destroy(error));
   return stream;
 }
 

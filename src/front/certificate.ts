@@ -1,6 +1,7 @@
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { type TlsPair, watchTlsFiles } from "#lib/net/tls-pair.ts";
+import { reportDefect } from "#lib/report-defect.ts";
 import { createSerialQueue } from "#lib/serial-queue.ts";
 
 const lookMsDefault = 10_000;
@@ -37,7 +38,9 @@ export function followCertificate(
   };
   // Written one after the other: the end of an alarm must not be written before the alarm.
   const queue = createSerialQueue();
-  const report = (mistake: string | undefined) => void queue(() => write(mistake));
+  const report = (mistake: string | undefined) => {
+    queue(() => write(mistake)).catch(reportDefect);
+  };
   // The startup that came here has read the files, so an older alarm is over.
   report(undefined);
   return watchTlsFiles({

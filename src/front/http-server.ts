@@ -15,6 +15,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { Readable } from "node:stream";
 import { createOpenRequests } from "#front/open-requests.ts";
 import { createPartsWriter, type PartsWriter } from "#front/parts-writer.ts";
+import type { Log } from "#lib/log.ts";
 import { clientAddress, type ProxySettings, readProxyHeaders } from "#lib/net/behind-proxies.ts";
 import { acceptBacklogMax, type SourceShares, sourceSharesDefault } from "#lib/net/connection-limits.ts";
 import { guardServer } from "#lib/net/guarded-server.ts";
@@ -52,7 +53,8 @@ export interface HttpRequest {
   message: IncomingMessage;
   sourceAddress: string;
   /**
-   * Fires when nobody waits for the answer any more. Created on demand: most requests never wait, and it costs 3 µs.
+   * Fires when a wait must end: the client has disconnected, or the server closes and answers with what is known. Created on
+   * demand: most requests never wait, and it costs 3 µs.
    */
   signal(): AbortSignal;
 }
@@ -67,6 +69,7 @@ export interface HttpAnswer {
 }
 
 export interface HttpServerOptions extends FrontOptions {
+  log: Log;
   connectionsMax: number;
   /** The time from a request's first byte to its last. */
   requestTimeoutMs: number;
@@ -85,7 +88,10 @@ export interface HttpServer {
   port: number;
   /** Serves another certificate to new connections. */
   useCertificate(tls: TlsPair): void;
-  /** Stops accepting, waits for the requests in progress or cuts them, and closes. Answers in parts are cut. */
+  /**
+   * Stops accepting, ends the waits of the requests in progress, waits for their answers or cuts them, and closes. Answers in parts
+   * are cut.
+   */
   close(): Promise<void>;
 }
 
@@ -97,7 +103,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const server = createNodeServer(options);
   const openRequests = createOpenRequests(options.sourceRequestsMax ?? sourceRequestsMaxDefault);
   const partsWriter = createPartsWriter();
-  let isClosing = false;
+  const closing = new AbortController();
 
   const refuseSocket = (reason: FrontRefusal, socket: Socket) => {
     // The client would take this answer for the answer to an earlier, complete request that is still in progress.
@@ -114,9 +120,8 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     ended: (socket) => answering.get(socket)?.gone.abort(),
   });
   /**
-   * The connections of proxies belong to no single client and have no cap, so the requests on them are capped for each
-   * source. A request counts from the end of its headers on; otherwise bodies that never end would hold all
-   * connections.
+   * The connections of proxies belong to no single client and have no cap, so the requests on them are capped for each source. A
+   * request counts from the end of its headers on; otherwise bodies that never end would hold all connections.
    */
   const mayWork = (message: IncomingMessage, sourceAddress: string, response: ServerResponse) =>
     !proxies?.trusted.isTrusted(message.socket.remoteAddress ?? "") ||
@@ -137,11 +142,12 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       // Every response ends here. An abort costs 7 µs, and after a complete answer nobody listens for it.
       if (!response.writableFinished) gone.abort();
     });
-    const answer = await options.answer({ message, sourceAddress, signal: () => gone.signal });
-    write(response, isClosing ? { ...answer, isLast: true } : answer, partsWriter);
+    const signal = () => AbortSignal.any([gone.signal, closing.signal]);
+    const answer = await options.answer({ message, sourceAddress, signal });
+    write(response, closing.signal.aborted ? { ...answer, isLast: true } : answer, partsWriter);
   }
 
-  server.on("request", (message, response) => void serve(message, response));
+  answerRequests(server, options.log, serve);
   server.on("clientError", (error, socket) => refuseSocket(reasonOf(error), socket as Socket));
   answerOddRequests(server, (socket) => refuseSocket("not-http", socket));
   const cutWaiting = proxies?.proxyProtocol ? readProxyHeaders(server, proxies) : undefined;
@@ -150,7 +156,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     port: (server.address() as AddressInfo).port,
     useCertificate: (pair) => (server as SecureServer).setSecureContext(secureOptions(pair)),
     close() {
-      isClosing = true;
+      closing.abort();
       cutWaiting?.();
       partsWriter.cutAll();
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -189,6 +195,20 @@ function reasonOf({ code }: NodeJS.ErrnoException): FrontRefusal {
   return code === "ERR_HTTP_REQUEST_TIMEOUT" ? "timeout" : "not-http";
 }
 
+/** One request must not end the process, whatever fails in it. */
+function answerRequests(
+  server: Server,
+  log: Log,
+  serve: (message: IncomingMessage, response: ServerResponse) => Promise<void>,
+): void {
+  server.on("request", (message, response) => {
+    serve(message, response).catch((error: unknown) => {
+      log.error({ err: error }, "a request could not be answered");
+      response.destroy();
+    });
+  });
+}
+
 /** Node would answer these itself, in another form or not at all. */
 function answerOddRequests(server: Server, refuseSocket: (socket: Socket) => void): void {
   // An expectation other than 100-continue may be ignored (RFC 9110 section 10.1.1).
@@ -209,7 +229,10 @@ function write(response: ServerResponse, answer: HttpAnswer, partsWriter: PartsW
 
 /** Writes a whole response to a socket that has no request, and closes it. */
 function writeRaw(socket: Socket, answer: HttpAnswer): void {
-  if (!socket.writable) return void socket.destroy();
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
   const lines = Object.entries(headersOf({ ...answer, isLast: true })).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${answer.status} ${phraseOf(answer.status)}\r\n${lines.join("")}\r\n${answer.body ?? ""}`);
   setTimeout(() => socket.destroy(), lingerMs).unref();

@@ -7,6 +7,7 @@ import { type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { type HttpServer, startHttpServer } from "#front/http-server.ts";
 import { createPartsWriter } from "#front/parts-writer.ts";
+import { createLog } from "#lib/log.ts";
 
 const part = "x".repeat(64 * 1024);
 /** Far more than the buffers of a connection hold. */
@@ -31,9 +32,12 @@ async function serve(t: TestContext, partsOf: (given: () => void) => AsyncGenera
     port: 0,
     connectionsMax: 10,
     requestTimeoutMs: 60_000,
-    async answer({ message }) {
+    log: createLog("test", "silent"),
+    async answer({ message, signal }) {
       if (message.url === "/plain") return { status: 200, body: "plain" };
+      if (message.url === "/fails") throw new Error("a defect");
       ask();
+      if (message.url === "/left") await once(signal(), "abort");
       if (message.url === "/held") await mayAnswer;
       const body = Readable.from(partsOf(() => parts.given++));
       body.once("close", resolve);
@@ -99,6 +103,23 @@ test("ends the parts when the client leaves, also before its answer begins", asy
   held.letAnswer();
   await held.parts.ended;
   assert.ok(held.parts.given < partsMax);
+});
+
+test("takes no part of an answer whose client has disconnected before it", async (t) => {
+  const { server, parts, asked } = await serve(t, endless);
+  const socket = connect(server.port, "127.0.0.1").on("error", () => {});
+  socket.write("GET /left HTTP/1.1\r\nhost: x\r\n\r\n");
+  await asked;
+  socket.resetAndDestroy();
+  await parts.ended;
+  assert.equal(parts.given, 0);
+  assert.equal((await ask(server, "/plain")).statusCode, 200);
+});
+
+test("a request that cannot be answered ends its connection, and nothing else", async (t) => {
+  const { server } = await serve(t, endless);
+  await assert.rejects(ask(server, "/fails"), { code: "ECONNRESET" });
+  assert.equal((await ask(server, "/plain")).statusCode, 200);
 });
 
 test("cuts the connection when the parts fail, so that no client takes them for the whole", async (t) => {

@@ -9,7 +9,7 @@ const stalledMsDefault = 60_000;
 export interface PartsWriter {
   /**
    * Asks for a part when the client has taken the one before. If the parts fail, it cuts the connection: the client must not take
-   * half an answer for a whole one.
+   * half an answer for a whole one. If the client has disconnected, it asks for none. Closes the parts in every case.
    */
   write(response: ServerResponse, parts: Readable): void;
   /** Cuts the answers in progress, which a slow client could take for hours, and those that begin later. */
@@ -23,6 +23,11 @@ export function createPartsWriter(stalledMs = stalledMsDefault): PartsWriter {
   const stop = (parts: Readable) => parts.destroy(new Error("the server closes"));
   return {
     write(response, parts) {
+      // `pipeline` throws for a response that is closed already.
+      if (response.destroyed) {
+        parts.destroy();
+        return;
+      }
       inProgress.add(parts);
       parts.once("close", () => inProgress.delete(parts)).once("error", () => cut(response));
       response.setTimeout(stalledMs, () => response.destroy());

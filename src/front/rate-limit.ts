@@ -1,6 +1,7 @@
-import { createSourceTurns } from "#front/source-turns.ts";
+import { DatabaseUnavailable } from "#db/errors.ts";
 import type { Clock } from "#lib/clock.ts";
 import { sourceOf } from "#lib/net/source-address.ts";
+import { createSourceTurns } from "#lib/source-turns.ts";
 
 /** The state of a caller's window of requests. */
 export interface RateLimit {
@@ -113,7 +114,8 @@ export function createSourceBudget(options: SourceBudgetOptions): SourceBudget {
   const { clock, windowMs, failuresMax, knownGoodFailuresMax } = options;
   const failures = createRateLimiter({ clock, windowMs });
   const knownGood = createExpiringMap<true>({ clock, keepMs: knownGoodMs, max: knownGoodMax });
-  const turns = createSourceTurns();
+  // What waits for a database that is away would wait just as long for the same failure.
+  const turns = createSourceTurns((error) => error instanceof DatabaseUnavailable);
 
   /** The key of the budget that pays, and its size. */
   function payer(address: string, keyId: string | undefined): [key: string, limit: number] {

@@ -3,7 +3,6 @@ import type { Context } from "#context.ts";
 import { longestAccountWait } from "#hosting/accounts/accounts.ts";
 import { advanceAccount } from "#hosting/accounts/advance.ts";
 import { advanceHostName, checkHostName, longestHostNameWait } from "#hosting/host-names/check.ts";
-import { createTxtLookup } from "#hosting/host-names/dns.ts";
 import { answerQuestion, questionLockClass, questionsInTurn } from "#hosting/host-names/questions.ts";
 import { advanceMove, longestMoveWait } from "#hosting/moves/steps.ts";
 import type { HostingNodes } from "#hosting/nodes/open.ts";
@@ -48,7 +47,7 @@ export interface HostingMachines {
 
 /** Runs the steps that are due until it is closed. Does not throw: a failed read is repeated a second later. */
 export function startHostingMachines(context: Context, locks: RowLocks, nodes: HostingNodes): HostingMachines {
-  const lookup = createTxtLookup(context.dnsServers);
+  const closing = new AbortController();
   const lockedBy = (lockClass: number) => ({ locks, lockClass });
   const machines = [
     startMachine(context, {
@@ -77,7 +76,7 @@ export function startHostingMachines(context: Context, locks: RowLocks, nodes: H
       rows: questionsInTurn(context),
       rowsMax: questionsMax,
       exclusion: lockedBy(questionLockClass),
-      step: (id) => answerQuestion(context, id, () => checkHostName(context, id, lookup)),
+      step: (id) => answerQuestion(context, id, () => checkHostName(context, id, closing.signal)),
     }),
     startMachine(context, {
       name: "hosting-reconciles",
@@ -92,7 +91,7 @@ export function startHostingMachines(context: Context, locks: RowLocks, nodes: H
     stepsInProgress: () => machines.flatMap((machine) => machine.stepsInProgress()),
     async close() {
       wakes.close();
-      lookup.close();
+      closing.abort();
       await Promise.all(machines.map((machine) => machine.stop()));
     },
   };

@@ -56,13 +56,14 @@ export function wakeUnplacedOnRoom({
   listener,
   log,
 }: Pick<Context, "clock" | "database" | "listener" | "log">): { close(): void } {
-  const wake = (rowsMax: number) =>
+  const wake = (rowsMax: number) => {
     database.query(wakeUnplacedAccounts, { rows_max: rowsMax, now: clock.now() }).catch((error: unknown) => {
       log.warn({ err: error }, "the accounts that wait for a node could not be woken; each retries by itself");
     });
+  };
   const handlers = [
-    listener.on(roomFreedChannel, (payload) => void wake(Number(payload))),
-    listener.onReconnect(() => void wake(wokenMax)),
+    listener.on(roomFreedChannel, (payload) => wake(Number(payload))),
+    listener.onReconnect(() => wake(wokenMax)),
   ];
   return {
     close() {

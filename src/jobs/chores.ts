@@ -1,5 +1,10 @@
-/** Periodic chores of the workers. Each is a row, so that one worker at a time runs it. */
+/**
+ * Periodic chores of the workers. Each is a row, so that one worker at a time runs it, and one that fails or takes long holds up
+ * no other.
+ */
+import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
+import { deleteInParts } from "#db/parts.ts";
 import { statement } from "#db/statement.ts";
 import { eraseContacts } from "#domains/contacts/erase.ts";
 import { dropOldMessages } from "#domains/registry/messages.ts";
@@ -9,11 +14,13 @@ import { askAllReconciles } from "#hosting/nodes/reconcile.ts";
 import { updateAbsenceAlarms } from "#hosting/nodes/seen.ts";
 import { endTrafficAlarms } from "#hosting/traffic-alarms.ts";
 import { alarmUnservedRegistries } from "#jobs/unserved-registries.ts";
+import { systemClock } from "#lib/clock.ts";
 import type { RowLocks } from "#locks/row-locks.ts";
 import { type RunningMachine, startMachine } from "#progress/engine.ts";
 import { progressRows } from "#progress/rows.ts";
 import { dropOldDeliveries } from "#webhooks/kept.ts";
 import { wakeWebhooks } from "#webhooks/machine.ts";
+import { dropIdlePaces } from "#webhooks/pace.ts";
 
 /** The first half of the locks' keys; "cho" in ASCII. */
 const choreLockClass = 0x63686f;
@@ -23,14 +30,46 @@ const dayMs = 24 * 60 * minuteMs;
 /** 3:23 UTC. */
 const reconcilesMs = (3 * 60 + 23) * minuteMs;
 
+const committedRequestsKeptSeconds = 24 * 60 * 60;
+
+const dropOldCommitted = deleteInParts(
+  "committed-requests-drop",
+  "committed_requests",
+  "signed_at < $signed_before",
+  "signed_at",
+);
+const dropOldIdempotent = deleteInParts(
+  "idempotent-requests-drop",
+  "idempotent_requests",
+  "created_at < $now::timestamptz - interval '7 days'",
+  "created_at",
+);
+
 interface Chore {
-  run(context: Context): Promise<void>;
-  /** When it is due again; null: only when somebody makes it due. */
+  run(context: Context): Promise<unknown>;
+  /** When it is due again; null: only when something makes it due. */
   next(now: Date): Date | null;
 }
 
+const everyMinute = (run: Chore["run"]): Chore => ({ run, next: (now) => new Date(now.getTime() + minuteMs) });
+
+/** The row of an earlier release, `housekeeping`, ran those of every minute one after the other. */
 const chores = {
-  housekeeping: { run: runHousekeeping, next: (now) => new Date(now.getTime() + minuteMs) },
+  "committed-requests": everyMinute(({ database, clock }) =>
+    dropOldCommitted(database, {
+      signed_before: Math.floor(clock.now().getTime() / 1000) - committedRequestsKeptSeconds,
+    }),
+  ),
+  "idempotent-requests": everyMinute(({ database, clock }) => dropOldIdempotent(database, { now: clock.now() })),
+  "contacts-to-erase": everyMinute(eraseContacts),
+  "old-messages": everyMinute(dropOldMessages),
+  "old-events": everyMinute(dropOldEvents),
+  "old-deliveries": everyMinute(dropOldDeliveries),
+  "idle-paces": everyMinute(dropIdlePaces),
+  "wake-webhooks": everyMinute(wakeWebhooks),
+  "traffic-alarms": everyMinute(endTrafficAlarms),
+  "unserved-registries": everyMinute(alarmUnservedRegistries),
+  "absent-nodes": everyMinute(updateAbsenceAlarms),
   reconciles: {
     run: askAllReconciles,
     next(now) {
@@ -39,73 +78,77 @@ const chores = {
     },
   },
   "bare-names": { run: serveAtAllIdentifiers, next: () => null },
-} as const satisfies Readonly<Record<string, Chore>>;
+} satisfies Readonly<Record<string, Chore>>;
 type ChoreName = keyof typeof chores;
 
-const names = Object.keys(chores);
+const names = Object.keys(chores) as ChoreName[];
+const ofEveryMinute = names.filter((name) => name !== "reconciles" && name !== "bare-names");
+/** Chores that run at once in a worker. */
+const rowsMax = 4;
+/** Two failures in a row may be one outage. */
+const failuresBeforeAlarm = 3;
+/** A chore that takes longer is worth a line in the log. */
+const longRunMs = 1_000;
+
 // A newer release may have rows of chores that this one does not know.
 const choreRows = progressRows("chores", {
   table: "chores",
   id: { column: "name", type: "text" },
-  longestWait: `CASE name WHEN 'housekeeping' THEN interval '${minuteMs} ms' ELSE interval '${dayMs} ms' END`,
+  longestWait: `CASE WHEN name = 'reconciles' THEN interval '${dayMs} ms' ELSE interval '${minuteMs} ms' END`,
   only: `name IN (${names.map((name) => `'${name}'`).join(", ")})`,
 });
 
 const readVersion = statement("chore-version", "SELECT version FROM chores WHERE name = $name", { version: "int8" });
 const writeNext = statement(
   "chore-next",
-  "UPDATE chores SET next_step_at = $next WHERE name = $name AND version = $version",
+  `UPDATE chores SET next_step_at = $next, failures = CASE WHEN $has_failed THEN failures + 1 ELSE 0 END
+   WHERE name = $name AND version = $version RETURNING failures`,
+  { failures: "int4" },
+);
+const makeDue = statement(
+  "chores-due",
+  `INSERT INTO chores (name, next_step_at) SELECT name, $now FROM unnest($names::text[]) AS name
+   ON CONFLICT (name) DO UPDATE SET next_step_at = excluded.next_step_at`,
   {},
 );
-const makeDue = statement("chore-due", "UPDATE chores SET next_step_at = $now WHERE name = $name", {});
 
-/** Runs the chores that are due, until it is stopped; housekeeping at once. */
+/** Runs the chores that are due, until it is stopped; those of every minute at once. */
 export async function startChores(context: Context, locks: RowLocks): Promise<RunningMachine> {
   const { clock, database } = context;
-  const name: ChoreName = "housekeeping";
-  await database.query(makeDue, { name, now: clock.now() });
+  await database.query(makeDue, { names: ofEveryMinute, now: clock.now() });
   return startMachine(context, {
     name: "chores",
     rows: choreRows(context),
-    rowsMax: names.length,
+    rowsMax,
     exclusion: { locks, lockClass: choreLockClass },
     step: (chore) => doChore(context, chore as ChoreName),
   });
 }
 
+/** @throws when the outcome cannot be written */
 async function doChore(context: Context, name: ChoreName): Promise<void> {
-  const { clock, database } = context;
+  const { clock, database, log } = context;
   const [read] = await database.query(readVersion, { name });
   if (!read) return;
-  await chores[name].run(context);
-  await database.query(writeNext, { name, version: read.version, next: chores[name].next(clock.now()) });
-}
-
-const committedRequestsKeptSeconds = 24 * 60 * 60;
-
-const dropOldCommitted = statement(
-  "committed-requests-drop",
-  "DELETE FROM committed_requests WHERE signed_at < $signed_before",
-  {},
-);
-const dropOldIdempotent = statement(
-  "idempotent-requests-drop",
-  "DELETE FROM idempotent_requests WHERE created_at < $now::timestamptz - interval '7 days'",
-  {},
-);
-
-/** Deletes expired rows, erases contacts, and raises alarms for nodes that are away and registries that no process serves. */
-async function runHousekeeping(context: Context): Promise<void> {
-  const { database, clock } = context;
-  const seconds = Math.floor(clock.now().getTime() / 1000);
-  await database.query(dropOldCommitted, { signed_before: seconds - committedRequestsKeptSeconds });
-  await database.query(dropOldIdempotent, { now: clock.now() });
-  await eraseContacts(context);
-  await dropOldMessages(context);
-  await dropOldEvents(context);
-  await dropOldDeliveries(context);
-  await wakeWebhooks(context);
-  await endTrafficAlarms(context);
-  await alarmUnservedRegistries(context);
-  await updateAbsenceAlarms(context);
+  const chore: Chore = chores[name];
+  const startedMs = systemClock.monotonicMs();
+  const failure = await chore.run(context).then(
+    () => undefined,
+    (error: unknown) => ({ error }),
+  );
+  const tookMs = Math.round(systemClock.monotonicMs() - startedMs);
+  const next = failure ? new Date(clock.now().getTime() + minuteMs) : chore.next(clock.now());
+  const [written] = await database.query(writeNext, { name, version: read.version, next, has_failed: !!failure });
+  const alarm = { kind: "chore", subject: name } as const;
+  if (!failure) {
+    log[tookMs >= longRunMs ? "info" : "debug"]({ chore: name, tookMs }, "a chore was done");
+    await resolveAlarm(context, alarm);
+    return;
+  }
+  const { error } = failure;
+  log.error({ err: error, chore: name, tookMs, failures: written?.failures }, "a chore failed, and is tried again");
+  if ((written?.failures ?? 0) < failuresBeforeAlarm) return;
+  const reason = error instanceof Error ? error.message : String(error);
+  const note = `it has failed ${written?.failures} times in a row, after ${tookMs} ms the last time: ${reason}`;
+  await raiseAlarm(context, { ...alarm, note });
 }

@@ -29,7 +29,9 @@ export function answerChecks(sessions: RegistrySessions): () => void {
       if (registryId !== profile.id || inProgress.has(id)) continue;
       inProgress.add(id);
       const asked = { id, name, purpose: purpose === "bulk-check" ? purpose : "check", token } as const;
-      void answer(sessions, asked).finally(() => inProgress.delete(id));
+      answer(sessions, asked)
+        .finally(() => inProgress.delete(id))
+        .catch((error: unknown) => context.log.error({ err: error }, "a name check could not be answered"));
     }
   });
 }

@@ -17,6 +17,7 @@ import { answerProbes } from "#jobs/registry-probe.ts";
 import { answerQuestions } from "#jobs/registry-questions.ts";
 import { lockConnectionName, standBy, yieldWhenCutOff } from "#jobs/registry-succession.ts";
 import { sleep } from "#lib/clock.ts";
+import { reportDefect } from "#lib/report-defect.ts";
 import type { Liveness } from "#locks/liveness.ts";
 import { connectForLocks, createLockClient } from "#locks/lock-connection.ts";
 import { awaitOwnerLock, tryOwnerLock } from "#locks/owner-lock.ts";
@@ -54,7 +55,9 @@ export function startRegistryRole(options: RegistryRoleOptions): RegistryRole {
     const gone = new AbortController();
     connection.on("error", () => gone.abort());
     connection.on("end", () => gone.abort());
-    const end = () => void connection.end().catch(() => {});
+    const end = () => {
+      connection.end().catch(() => {});
+    };
     stopped.signal.addEventListener("abort", end);
     try {
       await connectForLocks(connection);
@@ -158,15 +161,18 @@ async function runAsOwner(
   const pool = await openRegistryPool(context, profile, { onLogin: logins.onLogin, mayWrite: lease.isHeld });
   // Commands in progress may still be answered until another process can have the lease.
   const drain = () => pool.drain(lease.lost.aborted ? Math.min(drainMs, lease.msLeft()) : drainMs);
-  lease.lost.addEventListener("abort", drain);
-  if (lease.lost.aborted) drain();
+  const drainNow = () => {
+    drain().catch(reportDefect);
+  };
+  lease.lost.addEventListener("abort", drainNow);
+  if (lease.lost.aborted) drainNow();
   const sessions = newSessions(context, profile, pool);
   const { liveness } = options;
   await liveness.add(changesLock(profile.id));
   const stopAnswering = answerChecks(sessions);
   const stopProbing = answerProbes(sessions);
   const stopLooking = answerQuestions(sessions, ended);
-  void context.listener.listening().then(onServing);
+  context.listener.listening().then(onServing).catch(reportDefect);
   const watching = [
     yieldWhenCutOff({ context, profile }, pool, lease, ended),
     watchPredecessor(context, liveness, ended),

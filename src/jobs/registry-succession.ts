@@ -6,6 +6,7 @@ import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import type { HeldLease } from "#jobs/registry-lease.ts";
 import { sleep } from "#lib/clock.ts";
+import { reportDefect } from "#lib/report-defect.ts";
 import { ownerLock } from "#locks/owner-lock.ts";
 import type { EppPool } from "#registry/epp/pool/pool.ts";
 import { readGreeting } from "#registry/read-greeting.ts";
@@ -107,7 +108,7 @@ function answerAsks({ context, profile }: OwnerOptions, pid: number): () => void
   };
   return context.listener.on(askChannel, (payload) => {
     const [id = "", registryId] = payload.split(" ");
-    if (registryId === profile.id && !isReading) void answer(id);
+    if (registryId === profile.id && !isReading) answer(id).catch(reportDefect);
   });
 }
 

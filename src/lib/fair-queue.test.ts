@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FairQueue, QueueFull, type Sponsors } from "#lib/fair-queue.ts";
+import { FairQueue, type FairQueueSettings, QueueFull, type Sponsors } from "#lib/fair-queue.ts";
 
 /** A queue whose tasks run until they are released, and the outcome of each, in order. */
-function watch(settings: { runningMax?: number; waitingMax?: number } = {}) {
+function watch(settings: Partial<FairQueueSettings> = {}) {
   const queue = new FairQueue({ runningMax: 1, waitingMax: 100, ...settings });
   const log: string[] = [];
   const running: (() => void)[] = [];
@@ -98,6 +98,26 @@ test("a task that leaves before its turn delays nobody and does not run", async 
   void ask("gone before", [["d"]], leaving.signal);
   await finishAll();
   assert.deepEqual(log, ["running", "leaver: left", "next", "gone before: left"]);
+});
+
+test("a sponsor has no more than its share of the running tasks, and the others find the rest free", async () => {
+  const { ask, log, finish, finishAll } = watch({ runningMax: 3, sponsorRunningMax: 2 });
+  for (let at = 0; at < 4; at += 1) void ask(`flood ${at}`, [["flood"]]);
+  assert.deepEqual(log, ["flood 0", "flood 1"]);
+  void ask("calm", [["calm"]]);
+  assert.deepEqual(log, ["flood 0", "flood 1", "calm"]);
+  await finish();
+  assert.deepEqual(log.slice(3), ["flood 2"]);
+  await finishAll();
+  assert.deepEqual(log.slice(4), ["flood 3"]);
+});
+
+test("a task whose turn does not come in time is refused, and never runs", async () => {
+  const { ask, log, finishAll } = watch({ waitMsMax: 1 });
+  void ask("running", [["a"]]);
+  await ask("late", [["b"]]);
+  await finishAll();
+  assert.deepEqual(log, ["running", "late: full"]);
 });
 
 test("a task that throws makes room for the next", async () => {

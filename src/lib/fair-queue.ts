@@ -1,13 +1,19 @@
 // The most demanding client must not delay the others. A task names its sponsors, the clients that it runs for. The
 // next task is the one whose sponsors were served least recently. When the queue is full, the sponsor with the most
-// waiting tasks gives up a place to one with fewer. A linear search through the waiting tasks is cheap compared with
-// the tasks: a bcrypt hash takes 64 ms.
+// waiting tasks gives up a place to one with fewer. A linear search through the sponsors of waiting tasks is cheap, because
+// they are few, or the tasks are long: a bcrypt hash takes 64 ms.
+
+import { reportDefect } from "#lib/report-defect.ts";
 
 export interface FairQueueSettings {
   /** Tasks that run at the same time. */
   runningMax: number;
+  /** How many of them may have the same sponsor. Default: all. */
+  sponsorRunningMax?: number;
   /** How many tasks may wait before new ones are refused. */
   waitingMax: number;
+  /** How long a task waits for its turn before it is refused. Default: any time. */
+  waitMsMax?: number;
 }
 
 /**
@@ -17,7 +23,7 @@ export interface FairQueueSettings {
  */
 export type Sponsors = readonly (readonly string[])[];
 
-/** Too many tasks are waiting, and none of their sponsors waits for more than the newcomer. */
+/** Too many tasks are waiting, and none of their sponsors waits for more than the newcomer; or its turn did not come in time. */
 export class QueueFull extends Error {
   override readonly name = "QueueFull";
   constructor() {
@@ -30,22 +36,32 @@ const rememberedMax = 1_000;
 
 interface Waiting {
   sponsors: Sponsors;
+  /** The same for tasks with the same sponsors. */
+  group: string;
+  /** Its place in the order of arrival. */
+  arrival: number;
   /** Runs the task to its end. Never throws. */
   start: () => Promise<void>;
-  reject: (error: unknown) => void;
+  /** Before its turn. */
+  refuse: (reason: unknown) => void;
 }
+
+const groupOf = (sponsors: Sponsors) => sponsors.map((names) => names.join("\n")).join("\n\n");
 
 /** Runs a few tasks at a time, and lets their sponsors take turns. */
 export class FairQueue {
   readonly #settings: FairQueueSettings;
-  /** In the order of arrival. */
-  readonly #waiting = new Set<Waiting>();
+  /** By group, each in the order of arrival. No group is empty. */
+  readonly #waiting = new Map<string, Waiting[]>();
   /** The number of waiting tasks of each sponsor. */
   readonly #counts = new Map<string, number>();
+  readonly #runningCounts = new Map<string, number>();
   /** The number of the turn in which each sponsor was last served; the longest ago first. */
   readonly #servedAt = new Map<string, number>();
+  #arrivals = 0;
   #turns = 0;
   #running = 0;
+  #waitingCount = 0;
 
   constructor(settings: FairQueueSettings) {
     this.#settings = settings;
@@ -59,57 +75,84 @@ export class FairQueue {
   run<T>(sponsors: Sponsors, task: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
-      if (!this.#hasPlace() && !this.#yieldPlace(sponsors)) return reject(new QueueFull());
-      const leave = () => {
-        if (this.#remove(waiting)) reject(signal?.reason);
+      const { waitMsMax } = this.#settings;
+      let tooLate: NodeJS.Timeout | undefined;
+      const leave = () => refuse(signal?.reason);
+      const stopWaiting = () => {
+        signal?.removeEventListener("abort", leave);
+        clearTimeout(tooLate);
+      };
+      const refuse = (reason: unknown) => {
+        this.#remove(waiting);
+        stopWaiting();
+        reject(reason);
       };
       const start = async () => {
-        signal?.removeEventListener("abort", leave);
+        stopWaiting();
         try {
           resolve(await task());
         } catch (error) {
           reject(error);
         }
       };
-      const waiting: Waiting = { sponsors, start, reject };
+      const waiting: Waiting = { sponsors, group: groupOf(sponsors), arrival: this.#arrivals++, start, refuse };
+      if (this.#running < this.#settings.runningMax && this.#mayStart(sponsors)) return this.#start(waiting);
+      if (this.#waitingCount >= this.#settings.waitingMax && !this.#yieldPlace(sponsors))
+        return reject(new QueueFull());
       signal?.addEventListener("abort", leave, { once: true });
+      if (waitMsMax !== undefined) tooLate = setTimeout(() => refuse(new QueueFull()), waitMsMax);
       this.#add(waiting);
-      this.#startNext();
     });
   }
 
-  #hasPlace(): boolean {
-    const { runningMax, waitingMax } = this.#settings;
-    return this.#running < runningMax || this.#waiting.size < waitingMax;
-  }
-
   #add(waiting: Waiting): void {
-    this.#waiting.add(waiting);
-    for (const name of waiting.sponsors.flat()) this.#counts.set(name, this.#countOf(name) + 1);
+    const group = this.#waiting.get(waiting.group);
+    if (group) group.push(waiting);
+    else this.#waiting.set(waiting.group, [waiting]);
+    this.#waitingCount += 1;
+    addTo(this.#counts, waiting.sponsors, 1);
   }
 
-  #remove(waiting: Waiting): boolean {
-    if (!this.#waiting.delete(waiting)) return false;
-    for (const name of waiting.sponsors.flat()) {
-      const left = this.#countOf(name) - 1;
-      if (left > 0) this.#counts.set(name, left);
-      else this.#counts.delete(name);
-    }
-    return true;
+  #remove(waiting: Waiting): void {
+    const group = this.#waiting.get(waiting.group)!;
+    group.splice(group.indexOf(waiting), 1);
+    if (group.length === 0) this.#waiting.delete(waiting.group);
+    this.#waitingCount -= 1;
+    addTo(this.#counts, waiting.sponsors, -1);
   }
 
   #startNext(): void {
     while (this.#running < this.#settings.runningMax) {
-      const next = highest(this.#waiting, ({ sponsors }) => sponsors.flatMap((names) => this.#lastTurns(names)));
+      const heads = [...this.#waiting.values()]
+        .map(([head]) => head!)
+        .filter(({ sponsors }) => this.#mayStart(sponsors));
+      const next = highest(heads, ({ sponsors, arrival }) => [
+        ...sponsors.flatMap((names) => this.#lastTurns(names)),
+        -arrival,
+      ]);
       if (next === undefined) return;
       this.#remove(next);
-      this.#noteServed(next.sponsors);
-      this.#running += 1;
-      void next.start().then(() => {
-        this.#running -= 1;
-        this.#startNext();
-      });
+      this.#start(next);
     }
+  }
+
+  #start({ sponsors, start }: Waiting): void {
+    this.#noteServed(sponsors);
+    this.#running += 1;
+    addTo(this.#runningCounts, sponsors, 1);
+    const ended = () => {
+      this.#running -= 1;
+      addTo(this.#runningCounts, sponsors, -1);
+      this.#startNext();
+    };
+    start().then(ended).catch(reportDefect);
+  }
+
+  #mayStart(sponsors: Sponsors): boolean {
+    const { sponsorRunningMax: max } = this.#settings;
+    return (
+      max === undefined || sponsors.every((names) => names.every((name) => (this.#runningCounts.get(name) ?? 0) < max))
+    );
   }
 
   /** Negative, the most recent first: a sponsor that was served long ago ranks before one that was served recently. */
@@ -131,15 +174,14 @@ export class FairQueue {
 
   /** Makes room for a sponsor with fewer waiting tasks by refusing the newest task of the greediest sponsor. */
   #yieldPlace(sponsors: Sponsors): boolean {
-    const newestFirst = [...this.#waiting].reverse();
-    const greediest = highest(newestFirst, (one) => one.sponsors.map((names) => this.#mostOf(names)));
+    const newest = [...this.#waiting.values()].map((group) => group.at(-1)!);
+    const greediest = highest(newest, (one) => [...one.sponsors.map((names) => this.#mostOf(names)), one.arrival]);
     if (greediest === undefined) return false;
     // The first level on which the two differ decides.
     const level = sponsors.findIndex((names, at) => names.join("\n") !== greediest.sponsors[at]?.join("\n"));
     if (level === -1) return false;
     if (this.#mostOf(greediest.sponsors[level] ?? []) <= this.#mostOf(sponsors[level] ?? []) + 1) return false;
-    this.#remove(greediest);
-    greediest.reject(new QueueFull());
+    greediest.refuse(new QueueFull());
     return true;
   }
 
@@ -149,6 +191,17 @@ export class FairQueue {
 
   #countOf(name: string): number {
     return this.#counts.get(name) ?? 0;
+  }
+}
+
+/** Counts a task of these sponsors. A sponsor without any has no entry. */
+function addTo(counts: Map<string, number>, sponsors: Sponsors, change: 1 | -1): void {
+  for (const names of sponsors) {
+    for (const name of names) {
+      const count = (counts.get(name) ?? 0) + change;
+      if (count > 0) counts.set(name, count);
+      else counts.delete(name);
+    }
   }
 }
 

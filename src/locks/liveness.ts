@@ -4,6 +4,7 @@
  */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
+import { reportDefect } from "#lib/report-defect.ts";
 import { createSerialQueue } from "#lib/serial-queue.ts";
 import { heldLocks, lockKey } from "#locks/advisory-locks.ts";
 import { keepLockConnection, type LockConnection } from "#locks/lock-connection.ts";
@@ -80,7 +81,7 @@ export function startLiveness(
   const connected = keepLockConnection(kept, (connection) => {
     current = connection && { ...connection, held: new Set() };
     if (connection) ownPids = [...ownPids, connection.pid].slice(-ownPidsMax);
-    void update();
+    update().catch(reportDefect);
   });
   return {
     add(name) {
@@ -89,7 +90,7 @@ export function startLiveness(
     },
     remove(name) {
       names.delete(name);
-      void update();
+      update().catch(reportDefect);
     },
     async findElsewhere(name) {
       const [holder] = await context.database.query(holderElsewhere, { name, own_pids: ownPids });

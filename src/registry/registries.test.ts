@@ -248,6 +248,11 @@ test("a registration's bounds that contradict each other are refused", async (co
   const demanding = { nameserversAtCreate: { min: 2, max: 13 } };
   await refused({ ...demanding, defaultNameServers: ["ns1.dns.net"] }, /nic: defaultNameServers has fewer or more/);
   await refused({ defaultNameServers: ["ns1.dns.net", "ns1.dns.net"] }, /nic: defaultNameServers names a host twice/);
+  const sacrificialSuffix = "sacrificial.invalid";
+  await refused({ sacrificialSuffix, hostModel: "attributes" }, /nic: sacrificialSuffix needs host objects/);
+  await refused({ sacrificialSuffix: "invalid" }, /nic: sacrificialSuffix /);
+  const own = `sacrificial.${entry.suffixes[0]}`;
+  await refused({ sacrificialSuffix: own }, /nic: sacrificialSuffix is below \w+, which is a suffix of the registry/);
   const withoutServices = ["urn:ietf:params:xml:ns:secDNS-1.1"];
   await refused({ secDns: "keys", withoutServices }, /nic: secDns needs the extension that withoutServices excludes/);
   await refused({ periodYears: 6, yearsMax: 5 }, /nic: periodYears is more than yearsMax/);

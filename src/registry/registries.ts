@@ -18,6 +18,7 @@ import { dispensableServices } from "#registry/epp-options.ts";
 import { fixedExtensionKeys, fixedExtensionsFault } from "#registry/fixed-extensions.ts";
 import { flavourNames, flavourOf } from "#registry/flavours/flavours.ts";
 import { findRulesFault, messageRules } from "#registry/message-rules.ts";
+import { nameServersAtCreateDefault, nameServersFault, sacrificialSuffix } from "#registry/name-servers-fault.ts";
 import { parseProfileFile, readPemFiles } from "#registry/profile-files.ts";
 import { describeSchemaMistakes } from "#registry/profile-mistakes.ts";
 
@@ -78,6 +79,8 @@ const registryFile = Type.Array(
       defaultNameServers: Type.Optional(Type.Array(suffix, { maxItems: 13 })),
       /** The addresses that hosts below names can have. */
       glueAddresses: Type.Optional(Type.Enum(["public", "any"])),
+      /** Below it hosts are renamed that other names use when the name above them is deleted. Default: none is renamed. */
+      sacrificialSuffix: Type.Optional(sacrificialSuffix),
       /** The form in which the registry takes DNSSEC data (RFC 5910 §4). */
       secDns: Type.Optional(Type.Enum(["ds", "keys", "none"])),
       /** Who chooses the ids of contacts: we ("client"), or the registry, whatever the command says ("server"). */
@@ -213,11 +216,10 @@ const graceDaysDefault: GraceDays = { add: 5, renew: 5, autoRenew: 45, redemptio
 const sessionsMaxDefault = 10;
 const periodYearsDefault = 1;
 const yearsMaxDefault = 10;
-const nameServersAtCreateDefault = { min: 0, max: 13 };
 
 export const expectedSecondsDefault = 10;
 
-type Completed = "graceDays" | "timeouts" | "circuit" | "premium" | "prices" | "balanceAlarmAt";
+type Completed = "graceDays" | "timeouts" | "circuit" | "premium" | "prices" | "balanceAlarmAt" | "sacrificialSuffix";
 type Plain = Omit<RegistryEntry, "password" | "caFile" | "certFile" | "keyFile" | Completed>;
 
 export interface RegistryProfile extends Required<Plain> {
@@ -232,6 +234,8 @@ export interface RegistryProfile extends Required<Plain> {
   premium: { amountMax: number; renewalAmountMax?: number | undefined; currency: string } | undefined;
   /** Absent: the registry is asked. */
   prices: ProfilePrices | undefined;
+  /** Absent: a host that other names use keeps its name, and the name above it. */
+  sacrificialSuffix?: string | undefined;
   /** Absent: the registry's own threshold. */
   balanceAlarmAt?: number | undefined;
   /** How long after a lost answer an `<info>` proves nothing: 2 × the transform timeout. */
@@ -298,18 +302,12 @@ function findMistake(entries: readonly RegistryEntry[]): string | undefined {
 }
 
 function registrationFault(entry: RegistryEntry): string | undefined {
-  const { periodYears, yearsMax, nameserversAtCreate, defaultNameServers, secDns, withoutServices } = entry;
+  const { periodYears, yearsMax, secDns, withoutServices } = entry;
   if ((periodYears ?? periodYearsDefault) > (yearsMax ?? yearsMaxDefault)) return "periodYears is more than yearsMax";
-  const names = defaultNameServers ?? [];
-  const { min, max } = nameserversAtCreate ?? nameServersAtCreateDefault;
-  if (min > max) return "nameserversAtCreate.min is more than nameserversAtCreate.max";
-  if (names.length > 0 && (names.length < min || names.length > max)) {
-    return "defaultNameServers has fewer or more names than nameserversAtCreate allows";
-  }
   if (secDns !== undefined && secDns !== "none" && withoutServices?.includes(secDnsNamespace)) {
     return "secDns needs the extension that withoutServices excludes";
   }
-  return new Set(names).size < names.length ? "defaultNameServers names a host twice" : undefined;
+  return nameServersFault(entry);
 }
 
 function isBackward(range: string): boolean {

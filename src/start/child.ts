@@ -96,13 +96,14 @@ function launch({ args, environment, nodeFlags, logFile }: ChildOptions) {
     stdio: ["ignore", log, log, "ipc"],
   });
   closeSync(log);
+  const tooLate = setTimeout(() => child.kill("SIGKILL"), readyBudgetMs);
   const ready = new Promise<Record<string, unknown>>((resolve) => {
     child.on("message", (message: Record<string, unknown>) => {
-      if (message.type === "ready") resolve(message);
+      if (message.type !== "ready") return;
+      clearTimeout(tooLate);
+      resolve(message);
     });
   });
-  const tooLate = setTimeout(() => child.kill("SIGKILL"), readyBudgetMs);
-  void ready.then(() => clearTimeout(tooLate));
   const exited = new Promise<string>((resolve) => {
     const finish = (how: string) => {
       clearTimeout(tooLate);

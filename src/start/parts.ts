@@ -3,6 +3,7 @@ import { childEnvironment, outsideEnvironment } from "#config.ts";
 import type { NodePlace } from "#hosting/nodes/nodes.ts";
 import { sleep } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
+import { reportDefect } from "#lib/report-defect.ts";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "#postgres/embedded.ts";
 import { type Child, keepAlive } from "#start/child.ts";
 import { compileParts } from "#start/compile.ts";
@@ -135,7 +136,7 @@ export class Parts {
     const postgres = await startEmbeddedPostgres({ dataDir: dir.postgres, port: ports.postgres, log });
     this.#postgres = postgres;
     ports.postgres = postgres.port;
-    void postgres.exited.then(() => this.#restartPostgres());
+    postgres.exited.then(() => this.#restartPostgres()).catch(reportDefect);
   }
 
   async #restartPostgres(): Promise<void> {
@@ -230,6 +231,8 @@ export class Parts {
       DATABASE_URL: this.#options.databaseUrl ?? this.#postgres?.localUrl ?? "",
       DEEDHOUSE_MASTER_KEY_FILE: dir.masterKeyFile,
       DEEDHOUSE_API_PORT: String(ports.api),
+      // No load balancer stands before it, and its user waits at a terminal.
+      DEEDHOUSE_STOP_NOTICE_SECONDS: "0",
       DEEDHOUSE_NODES_PORT: String(ports.agents),
       DEEDHOUSE_REPLAY_DIR: dir.replay,
       DEEDHOUSE_DISK_FOLDERS: [dir.root, dir.postgres, dir.node].join(":"),

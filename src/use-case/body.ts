@@ -1,4 +1,4 @@
-import type { Static, TObject } from "typebox";
+import type { Static, TObject, TSchema } from "typebox";
 import Value from "typebox/value";
 import { ApiError, type ValidationError } from "#errors.ts";
 
@@ -8,19 +8,73 @@ import { ApiError, type ValidationError } from "#errors.ts";
  */
 export function parseBody<Shape extends TObject>(shape: Shape, rawBody: Buffer): Static<Shape> {
   const value = withoutNulls(parseJson(rawBody));
-  if (Value.Check(shape, value)) return value;
+  if (Value.Check(shape, value)) {
+    const field = findNul(value);
+    if (field === undefined) return value;
+    const text = "This field must not contain the character NUL.";
+    throw badBody([{ error_code: "invalid", error_text: text, field }]);
+  }
   const errors = Value.Errors(shape, value).flatMap((error): ValidationError[] => {
     const path = error.instancePath.replace(/^\//, "");
     if (error.keyword === "required") {
       const missing = (error.params as { requiredProperties: string[] }).requiredProperties;
       const fields = missing.map((name) => [path, name].filter(Boolean).join("/"));
-      return fields.map((field) => ({ error_code: "missing", error_text: "This field is required.", field }));
+      return fields.map((field) => ({ error_code: "missing", error_text: "Required.", field }));
     }
-    const field = path || "body";
-    const text = field === "body" ? "The body must be a JSON object." : `This field ${error.message}.`;
-    return [{ error_code: "invalid", error_text: text, field }];
+    const wanted = path === "" ? "Send a JSON object." : wantedBy(schemaAt(shape, path.split("/")));
+    return [{ error_code: "invalid", error_text: wanted, field: path || "body" }];
   });
-  throw badBody(errors);
+  // A field that breaks two rules of its shape gets one entry, because the text states the whole shape.
+  throw badBody([...new Map(errors.map((error) => [error.field, error])).values()]);
+}
+
+function schemaAt(shape: TSchema, [name, ...rest]: string[]): TSchema {
+  if (name === undefined) return shape;
+  const { properties, items } = shape as { properties?: Record<string, TSchema>; items?: TSchema };
+  return schemaAt(properties?.[name] ?? items ?? {}, rest);
+}
+
+/** Says what a field takes, in words that do not need the schema. */
+const wantedBy = (schema: TSchema) => `Give ${phraseFor(schema)}.`;
+
+function phraseFor(schema: TSchema): string {
+  const { type, enum: choices, anyOf, minimum, maximum, minLength, maxLength, maxItems } = schema as JsonShape;
+  if (choices) return `one of ${choices.join(", ")}`;
+  if (anyOf) return anyOf.map(phraseFor).join(" or ");
+  switch (type) {
+    case "integer":
+    case "number":
+      return `a ${type === "integer" ? "whole " : ""}number${rangeText(minimum, maximum)}`;
+    case "boolean":
+      return "true or false";
+    case "string":
+      return `a string${minLength === undefined && maxLength === undefined ? "" : ` of ${lengthText(minLength, maxLength)}`}`;
+    case "array":
+      return `a list${maxItems === undefined ? "" : ` with at most ${maxItems} entries`}`;
+    default:
+      return "an object";
+  }
+}
+
+interface JsonShape {
+  type?: string;
+  enum?: readonly unknown[];
+  anyOf?: TSchema[];
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  maxItems?: number;
+}
+
+function rangeText(minimum: number | undefined, maximum: number | undefined): string {
+  if (minimum === undefined) return maximum === undefined ? "" : ` of at most ${maximum}`;
+  return maximum === undefined ? ` of at least ${minimum}` : ` from ${minimum} to ${maximum}`;
+}
+
+function lengthText(least: number | undefined, most: number | undefined): string {
+  if (least === undefined) return `at most ${most} characters`;
+  return most === undefined ? `at least ${least} characters` : `${least} to ${most} characters`;
 }
 
 function withoutNulls(value: unknown): unknown {
@@ -28,7 +82,19 @@ function withoutNulls(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null));
 }
 
-function parseJson(rawBody: Buffer): unknown {
+/** @returns the path of the first text that PostgreSQL cannot store */
+function findNul(value: unknown): string | undefined {
+  if (typeof value === "string") return value.includes("\0") ? "" : undefined;
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const [name, part] of Object.entries(value)) {
+    const inner = name.includes("\0") ? "" : findNul(part);
+    if (inner !== undefined) return [name.replaceAll("\0", "\uFFFD"), inner].filter(Boolean).join("/");
+  }
+  return undefined;
+}
+
+/** @throws ApiError `bad_request` */
+export function parseJson(rawBody: Buffer): unknown {
   try {
     // Drops a byte order mark and refuses bytes that are not UTF-8: a replaced character would make another name.
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(rawBody));
@@ -39,8 +105,9 @@ function parseJson(rawBody: Buffer): unknown {
   }
 }
 
-/** A `bad_request` with these mistakes. */
+/** A `bad_request` with these mistakes. Its text says what several fields have in common once. */
 export function badBody(validationErrors: ValidationError[]): ApiError {
-  const text = validationErrors.map((error) => `${error.field}: ${error.error_text}`).join(" ");
+  const byText = Map.groupBy(validationErrors, ({ error_text }) => error_text);
+  const text = [...byText].map(([said, at]) => `${at.map(({ field }) => field).join(", ")}: ${said}`).join(" ");
   return new ApiError("bad_request", { text, validationErrors });
 }

@@ -83,6 +83,8 @@ export interface UseCaseRequest {
   query: URLSearchParams;
   /** The raw bytes of the body; `parseBody` reads them. */
   rawBody: Buffer;
+  /** The fields and parameters that have no meaning here, for a caller who asks what would happen. */
+  ignored: readonly string[];
   /** The prefix of the request's path, for `location`. */
   prefix: "" | "/v1" | "/v2";
   door: Door;
@@ -90,7 +92,7 @@ export interface UseCaseRequest {
   waitSeconds: number;
   /** Counts this request as more than one. @throws ApiError `rate_limit_exceeded`, and counts nothing, if they exceed the limit */
   takeRequests(count: number): void;
-  /** Fires when the client has disconnected. Created on demand. */
+  /** Fires when a wait must end: the client has disconnected, or this process stops. Created on demand. */
   signal(): AbortSignal;
   /** What the edge thinks of the times of another request's signature. */
   judgeTimes(signed: SignedTimes | undefined): TimesJudgement;

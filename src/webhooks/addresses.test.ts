@@ -2,9 +2,12 @@ import assert from "node:assert/strict";
 import { networkInterfaces } from "node:os";
 import { test } from "node:test";
 import { parseRanges } from "#lib/net/address-ranges.ts";
+import { createNameLookups } from "#lib/net/name-lookups.ts";
 import { findAddresses, isAllowedAddress, parseWebhookUrl, RefusedAddress } from "#webhooks/addresses.ts";
+import { startNameServer } from "../../test/harness/name-server.ts";
 
 const settings = { ranges: [], allowsPlainHttp: false, ca: undefined };
+const context = (...servers: string[]) => ({ webhooks: settings, names: createNameLookups(servers) });
 const isAllowed = (address: string, ranges: string[] = []) => isAllowedAddress({ ...settings, ranges }, address);
 
 test("only public addresses are allowed", () => {
@@ -61,9 +64,17 @@ test("an address in a URL is judged in each of its spellings", async () => {
     "[::ffff:127.0.0.1]",
     "[0:0::1]",
   ]) {
-    await assert.rejects(findAddresses(settings, [], new URL(`https://${host}/`)), RefusedAddress, host);
+    await assert.rejects(findAddresses(context(), 1, new URL(`https://${host}/`)), RefusedAddress, host);
   }
-  assert.deepEqual(await findAddresses(settings, [], new URL("https://9.9.9.9/")), ["9.9.9.9"]);
-  await assert.rejects(findAddresses(settings, [], new URL("https://localhost/")), /localhost is not a public address/);
-  await assert.rejects(findAddresses(settings, ["127.0.0.1:1"], new URL("https://a.example/")), /has no address/);
+  assert.deepEqual(await findAddresses(context(), 1, new URL("https://9.9.9.9/")), ["9.9.9.9"]);
+});
+
+test("a name that does not exist gets the same answer as one that leads to an inner address", async (t) => {
+  const names = await startNameServer();
+  t.after(() => names.close());
+  names.addresses.set("inner.example", ["10.1.2.3"]);
+  for (const host of ["inner.example", "nothing.example", "localhost", "10.1.2.3"]) {
+    const text = `There is no public address for ${host}, and no other that the operator has allowed.`;
+    await assert.rejects(findAddresses(context(names.address), 1, new URL(`https://${host}/`)), { message: text });
+  }
 });

@@ -3,11 +3,11 @@
  * addresses, private networks, other services of the machine. The URL is judged when it is set, and again before each connection, because
  * names can lead elsewhere by then.
  */
-import { lookup, Resolver } from "node:dns/promises";
 import { isIP } from "node:net";
 import { networkInterfaces } from "node:os";
 import type { WebhookSettings } from "#context.ts";
 import { addressFamily, parseRanges } from "#lib/net/address-ranges.ts";
+import type { NameLookups } from "#lib/net/name-lookups.ts";
 import { isPublicUnicast } from "#lib/net/public-address.ts";
 
 /** The service does not send there. The message is for the reseller. */
@@ -40,36 +40,29 @@ export function parseWebhookUrl({ allowsPlainHttp }: WebhookSettings, text: stri
   return url;
 }
 
-/**
- * The addresses of a URL's host that may be connected to.
- * @param dnsServers with or without a port; empty: the system's look-up
- * @throws RefusedAddress when there is none
- */
-export async function findAddresses(
-  settings: WebhookSettings,
-  dnsServers: readonly string[],
-  url: URL,
-): Promise<string[]> {
-  const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
-  const found = isIP(host) ? [host] : await resolve(dnsServers, host);
-  if (found.length === 0) throw new RefusedAddress(`The name ${host} has no address.`);
-  const allowed = found.filter((address) => isAllowedAddress(settings, address));
-  if (allowed.length === 0) {
-    throw new RefusedAddress(`${host} is not a public address, and the operator has not allowed its range.`);
-  }
-  return allowed;
+/** Who names a target, and how its name is looked up. */
+export interface TargetContext {
+  webhooks: WebhookSettings;
+  names: NameLookups;
 }
 
-const dnsTimeoutMs = 3_000;
-
-/** @throws RefusedAddress when the name servers do not answer */
-async function resolve(dnsServers: readonly string[], host: string): Promise<string[]> {
-  if (dnsServers.length === 0) {
-    const found = await lookup(host, { all: true }).catch(() => []);
-    return found.map(({ address }) => address);
-  }
-  const resolver = new Resolver({ timeout: dnsTimeoutMs, tries: 1 });
-  resolver.setServers(dnsServers);
-  const found = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
-  return found.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
+/**
+ * The addresses of a URL's host that may be connected to.
+ * @param resellerId who gave the URL: lookups take turns @param signal ends the lookup
+ * @throws RefusedAddress when there is none. It says the same of a name that does not exist and of one that leads to an inner
+ *   address: otherwise resellers could find out which inner names exist
+ */
+export async function findAddresses(
+  { webhooks, names }: TargetContext,
+  resellerId: number,
+  url: URL,
+  signal?: AbortSignal,
+): Promise<string[]> {
+  const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
+  const answer = isIP(host) ? { found: [host] } : await names.findAddresses(resellerId, host, signal);
+  const found = "found" in answer ? answer.found : [];
+  const allowed = found.filter((address) => isAllowedAddress(webhooks, address));
+  if (allowed.length === 0)
+    throw new RefusedAddress(`There is no public address for ${host}, and no other that the operator has allowed.`);
+  return allowed;
 }

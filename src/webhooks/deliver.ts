@@ -10,11 +10,13 @@ import { eventId, isHeldBack, isVisible, withLog } from "#events/log.ts";
 import { unixSeconds } from "#lib/clock.ts";
 import type { Secret } from "#lib/secret.ts";
 import { dropBeyondBounds, keptAnswer, keptError, waitingMax } from "#webhooks/kept.ts";
+import { noteAnswers, takePlaces } from "#webhooks/pace.ts";
 import { givenUpAfterMs, pauseAfterMs, retryAfterMs, retryJitter } from "#webhooks/pauses.ts";
 import { testType, typesSent } from "#webhooks/reading.ts";
 import { webhookSecretRow } from "#webhooks/rows.ts";
 import { type Attempt, sendWebhook } from "#webhooks/send.ts";
 import { webhookHeaders } from "#webhooks/signature.ts";
+import { testToSend } from "#webhooks/verify.ts";
 
 /** As many failures in a row are an outage: afterwards, what waits is sent at once. Fewer may be the trouble with one event. */
 const outageFailuresMin = 3;
@@ -23,18 +25,23 @@ const heldBackMs = 250;
 const eventsAtOnceMax = 500;
 const deliveriesAtOnceMax = 20;
 const requestsAtOnceMax = 4;
+/** A step begins no more requests after this time: its place is for others, too. */
+const stepMsMax = 5_000;
 
 /** How long a webhook waits at most. */
 export const longestWebhookWait = "interval '13 hours'";
 
 const findWebhook = statement(
   "webhook-for-step",
-  `SELECT webhook_code, url, types, scopes, secret_sealed, previous_until, failing_since, failure_count, paused_until, version,
+  `SELECT webhook_code, reseller_id, url, verified_at IS NOT NULL AS is_verified, types, scopes, secret_sealed, previous_until,
+     failing_since, failure_count, paused_until, version,
      CASE WHEN previous_until > $now THEN previous_secret_sealed END AS previous_secret_sealed
    FROM webhooks WHERE id = $id AND is_enabled AND next_step_at <= $now`,
   {
     webhook_code: "text",
+    reseller_id: "int8",
     url: "text",
+    is_verified: "bool",
     types: "text[]?",
     scopes: "text[]",
     secret_sealed: "bytea",
@@ -104,19 +111,23 @@ const bringForward = statement(
   {},
 );
 
-// A webhook that has new events stays due, after its pause. One that its reseller has changed meanwhile begins without failures, and is
-// due already, as is one whose reseller asks for a test.
+// Once its URL has answered, and while it has new events, a webhook stays due, after its pause. One that its reseller has changed
+// meanwhile begins without failures, and is due already, as is one whose reseller asks for a test. Times that the step has read have
+// milliseconds only.
 const endStep = statement(
   "webhook-step-end",
   `UPDATE webhooks SET failing_since = $failing_since, failure_count = $failure_count, paused_until = $paused_until,
      is_enabled = is_enabled AND $disabled_reason::text IS NULL, disabled_reason = $disabled_reason,
+     verified_at = coalesce(verified_at, $verified_at),
      next_step_at = CASE WHEN $disabled_reason::text IS NOT NULL OR NOT is_enabled THEN NULL
        WHEN version <> $version THEN
-         greatest(next_step_at, CASE WHEN paused_until IS NOT DISTINCT FROM $paused_before THEN $paused_until::timestamptz END)
+         greatest(next_step_at,
+           CASE WHEN date_trunc('milliseconds', paused_until) IS NOT DISTINCT FROM $paused_before THEN $not_before::timestamptz END)
        WHEN $is_at_once THEN $now
        WHEN $held_back_until::timestamptz IS NOT NULL THEN $held_back_until
-       ELSE greatest($paused_until, (SELECT min(next_at) FROM webhook_deliveries WHERE webhook_id = $id AND status = 'Pending')) END
-   WHERE id = $id AND url = $url AND failing_since IS NOT DISTINCT FROM $failing_before RETURNING id`,
+       WHEN NOT $is_verified THEN $not_before
+       ELSE greatest($not_before, (SELECT min(next_at) FROM webhook_deliveries WHERE webhook_id = $id AND status = 'Pending')) END
+   WHERE id = $id AND url = $url AND date_trunc('milliseconds', failing_since) IS NOT DISTINCT FROM $failing_before RETURNING id`,
   { id: "int8" },
 );
 
@@ -125,21 +136,35 @@ export async function advanceWebhook(context: Context, id: number): Promise<void
   const { database, clock } = context;
   const [webhook] = await database.query(findWebhook, { id, now: clock.now() });
   if (!webhook) return;
-  const made = await fanOut(context, id, webhook);
+  const made = webhook.is_verified ? await fanOut(context, id, webhook) : untested(webhook);
   const limit = webhook.failing_since ? 1 : deliveriesAtOnceMax;
-  const due = await database.query(dueDeliveries, { id, now: clock.now(), limit });
-  const health = await sendAll(context, webhook, due);
+  const due = webhook.is_verified
+    ? await database.query(dueDeliveries, { id, now: clock.now(), limit })
+    : await testToSend(context, id, givenUpAt(context));
+  const { granted, nextAt } = await takePlaces(context, webhook, due.length);
+  const health = await sendAll(context, webhook, due.slice(0, granted));
+  await noteAnswers(context, webhook, health.delivered);
+  const isMore = health.sent < granted || granted === limit;
   await end(context, id, { ...webhook, version: made.version }, health, {
-    isAtOnce: (made.hasMore && !health.hasFailed) || (health.isWell && due.length === limit),
+    isAtOnce:
+      (made.hasMore && !health.hasFailed) ||
+      (health.isWell && isMore) ||
+      (!webhook.is_verified && health.delivered > 0),
     isHeldBack: made.isHeldBack,
+    nextAt,
   });
   await dropBeyondBounds(database, { id, unchecked: made.unchecked, hasFailed: health.hasFailed });
 }
 
-async function fanOut({ database, clock }: Context, id: number, webhook: Webhook) {
-  const now = clock.now();
-  const ends_at = new Date(now.getTime() + givenUpAfterMs);
-  const [made] = await database.query(makeDeliveries, { id, types: typesSent(webhook), now, ends_at });
+const givenUpAt = ({ clock }: Pick<Context, "clock">) => new Date(clock.now().getTime() + givenUpAfterMs);
+
+/** Its events stay in the log. */
+const untested = ({ version }: Webhook) => ({ version, unchecked: 0, hasMore: false, isHeldBack: false });
+
+async function fanOut(context: Context, id: number, webhook: Webhook) {
+  const now = context.clock.now();
+  const values = { id, types: typesSent(webhook), now, ends_at: givenUpAt(context) };
+  const [made] = await context.database.query(makeDeliveries, values);
   const { unchecked, has_more, is_held_back } = made!;
   // Not the row's version now: an event that the statement could not see yet may have counted it up.
   const version = unchecked === null ? webhook.version : webhook.version + 1;
@@ -155,23 +180,28 @@ interface Health {
   failures: number;
   /** What the receiver asked for. */
   retryAfterMs: number;
+  sent: number;
+  delivered: number;
 }
 
-/** Ends early when one fails: the next step tries one alone. */
+/** Ends early when one fails, and the next step tries one alone, or after `stepMsMax`. */
 async function sendAll(context: Context, webhook: Webhook, due: readonly Delivery[]): Promise<Health> {
+  const { clock } = context;
   const waiting = due.slice();
+  const lastMs = clock.monotonicMs() + stepMsMax;
   const attempts: Attempt[] = [];
   const hasFailed = () => attempts.some(({ isDelivered }) => !isDelivered);
   const sendSome = async () => {
-    for (let next = waiting.shift(); next && !hasFailed(); next = waiting.shift()) {
-      attempts.push(await deliver(context, webhook, next));
+    while (waiting.length > 0 && !hasFailed() && clock.monotonicMs() <= lastMs) {
+      attempts.push(await deliver(context, webhook, waiting.shift()!));
     }
   };
   await Promise.all(Array.from({ length: requestsAtOnceMax }, sendSome));
-  const before = attempts.some(({ isDelivered }) => isDelivered) ? 0 : webhook.failure_count;
+  const delivered = attempts.filter(({ isDelivered }) => isDelivered).length;
+  const before = delivered > 0 ? 0 : webhook.failure_count;
   const failures = hasFailed() ? before + 1 : before;
   const retryAfterMs = Math.max(0, ...attempts.map((attempt) => attempt.retryAfterMs ?? 0));
-  return { isWell: failures === 0, hasFailed: hasFailed(), failures, retryAfterMs };
+  return { isWell: failures === 0, hasFailed: hasFailed(), failures, retryAfterMs, sent: attempts.length, delivered };
 }
 
 async function deliver(context: Context, webhook: Webhook, delivery: Delivery): Promise<Attempt> {
@@ -179,7 +209,7 @@ async function deliver(context: Context, webhook: Webhook, delivery: Delivery): 
   const body = JSON.stringify(delivery.body);
   const content = { id: delivery.event_id, timestamp: unixSeconds(clock), body };
   const headers = webhookHeaders(content, secretsOf(context, webhook));
-  const attempt = await sendWebhook(context, { url: webhook.url, headers, body });
+  const attempt = await sendWebhook(context, { resellerId: webhook.reseller_id, url: webhook.url, headers, body });
   await database.query(noteAttempt, { id: delivery.id, ...noteOf(context, delivery, attempt) });
   return attempt;
 }
@@ -206,12 +236,18 @@ function noteOf({ clock, random }: Context, { attempts, ends_at }: Delivery, att
   };
 }
 
+/** The later one of a pause and the pace. */
+const later = (pausedUntil: Date | null, nextAt: Date | undefined): Date | null =>
+  pausedUntil && nextAt && nextAt > pausedUntil ? nextAt : (pausedUntil ?? nextAt ?? null);
+
+const neverAnswered = "Its URL has not answered a test for 3 days.";
+
 async function end(
   context: Context,
   id: number,
   webhook: Webhook,
-  { isWell, hasFailed, failures, retryAfterMs: askedMs }: Health,
-  { isAtOnce, isHeldBack: hasHeldBack }: { isAtOnce: boolean; isHeldBack: boolean },
+  { isWell, hasFailed, failures, retryAfterMs: askedMs, delivered }: Health,
+  { isAtOnce, isHeldBack: hasHeldBack, nextAt }: { isAtOnce: boolean; isHeldBack: boolean; nextAt: Date | undefined },
 ): Promise<void> {
   const now = context.clock.now();
   const failingSince = isWell ? null : (webhook.failing_since ?? now);
@@ -221,7 +257,7 @@ async function end(
   const pause = hasFailed ? new Date(now.getTime() + Math.max(pauseAfterMs(outageMs), askedMs)) : webhook.paused_until;
   const pausedUntil = isWell ? null : pause;
   const isBack = isWell && webhook.failure_count >= outageFailuresMin;
-  const reason = isGivenUp ? "Every delivery has failed for 3 days." : null;
+  const reason = !isGivenUp ? null : webhook.is_verified ? "Every delivery has failed for 3 days." : neverAnswered;
   await context.database.transaction(async (tx) => {
     if (isBack) await tx.query(bringForward, { id, now });
     const [ended] = await tx.query(endStep, {
@@ -233,12 +269,16 @@ async function end(
       failing_since: failingSince,
       failure_count: failures,
       disabled_reason: reason,
-      is_at_once: isAtOnce || isBack,
+      is_verified: webhook.is_verified,
+      verified_at: delivered > 0 ? now : null,
+      is_at_once: (isAtOnce || isBack) && !nextAt,
       paused_before: webhook.paused_until,
       paused_until: pausedUntil,
-      held_back_until: hasHeldBack && isWell ? new Date(now.getTime() + heldBackMs) : null,
+      not_before: later(pausedUntil, nextAt),
+      held_back_until: hasHeldBack && isWell && !nextAt ? new Date(now.getTime() + heldBackMs) : null,
     });
-    if (!ended || reason === null) return;
+    // One that never worked is its reseller's to notice.
+    if (!ended || reason === null || !webhook.is_verified) return;
     const note = `every delivery to ${new URL(webhook.url).host} has failed since ${failingSince?.toISOString()}, so it is disabled: tell its reseller`;
     await raiseAlarm(context, { kind: "webhook", subject: webhook.webhook_code, note }, tx);
   });

@@ -9,10 +9,11 @@ import { readChoice } from "#use-case/filter.ts";
 import { newestFirst, placeColumn } from "#use-case/newest-first.ts";
 import { answerPage } from "#use-case/paging.ts";
 import type { Answer, UseCase, UseCaseRequest } from "#use-case/use-case.ts";
-import { keptAnswersMax, keptDays, keptMax, keptTestsMax } from "#webhooks/kept.ts";
+import { keptAnswersMax, keptDays, keptMax } from "#webhooks/kept.ts";
 import { givenUpAfterMs } from "#webhooks/pauses.ts";
-import { testType, typesShown } from "#webhooks/reading.ts";
+import { typesShown } from "#webhooks/reading.ts";
 import { getOwnWebhook, type OwnWebhook } from "#webhooks/rows.ts";
+import { newTestId, sendTest } from "#webhooks/verify.ts";
 
 const statuses = ["Pending", "Delivered", "Failed"] as const;
 
@@ -103,19 +104,6 @@ export const listWebhookDeliveries: UseCase = {
   },
 };
 
-const addTest = statement(
-  "webhook-test",
-  `WITH old AS (
-     DELETE FROM webhook_deliveries WHERE id IN (
-       SELECT id FROM webhook_deliveries WHERE webhook_id = $id AND type = '${testType}' ORDER BY id DESC OFFSET ${keptTestsMax - 1})),
-   added AS (
-     INSERT INTO webhook_deliveries (webhook_id, event_id, type, body, created_at, next_at, ends_at)
-     VALUES ($id, $event_id, '${testType}', jsonb_build_object('id', $event_id::text, 'type', '${testType}', 'created_at', iso_time($now),
-       'data', jsonb_build_object('webhook_id', $code::text)), $now, $now, $ends_at))
-   UPDATE webhooks SET next_step_at = $now, paused_until = NULL WHERE id = $id AND is_enabled RETURNING id`,
-  { id: "int8" },
-);
-
 const sending: UseCase["docs"]["answers"] = {
   202: { description: "It is being sent; `location` is the list of deliveries.", headers: ["location", "check-after"] },
 };
@@ -127,14 +115,14 @@ export const testWebhook: UseCase = {
   docs: {
     operation: "testWebhook",
     summary: "Sends an event of the type `webhook.test`.",
-    description: "As any other event: its delivery is in the list, with the answer. The request has no body.",
+    description:
+      "As any other event: its delivery is in the list, with the answer. A test that waits is sent at once instead of another one. The request has no body.",
     answers: sending,
   },
   async handle(context, request) {
     const webhook = await getOwnWebhook(context.database, request);
-    const event_id = `evt_test_${context.random.uuid().replaceAll("-", "").slice(0, 16)}`;
-    const values = { ...timesOf(context), id: webhook.id, code: webhook.webhook_code, event_id };
-    return due(context, request, webhook, (tx) => tx.query(addTest, values));
+    const values = { ...timesOf(context), id: webhook.id, event_id: newTestId(context) };
+    return due(context, request, webhook, (tx) => tx.query(sendTest, values));
   },
 };
 

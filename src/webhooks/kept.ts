@@ -1,5 +1,6 @@
 /** How much a webhook stores: the bounds, and the deletes that keep it within them. docs/webhooks.md has the sum. */
 import type { Context } from "#context.ts";
+import { deleteInParts } from "#db/parts.ts";
 import { statement } from "#db/statement.ts";
 
 export const keptDays = 90;
@@ -61,14 +62,9 @@ export async function dropBeyondBounds(
   if (unchecked >= uncheckedMax) await database.query(dropBeyond, { id });
 }
 
-const dropOld = statement(
-  "webhook-deliveries-drop",
-  `DELETE FROM webhook_deliveries WHERE id IN (
-     SELECT id FROM webhook_deliveries WHERE created_at < $before ORDER BY created_at LIMIT ${deletedAtOnceMax})`,
-  {},
-);
+const dropOld = deleteInParts("webhook-deliveries-drop", "webhook_deliveries", "created_at < $before", "created_at");
 
-/** Deletes deliveries as old as the events that are deleted, a part at each call. */
+/** Deletes deliveries as old as the events that are deleted. */
 export async function dropOldDeliveries({ database, clock }: Pick<Context, "database" | "clock">): Promise<void> {
-  await database.query(dropOld, { before: new Date(clock.now().getTime() - keptDays * 24 * 60 * 60_000) });
+  await dropOld(database, { before: new Date(clock.now().getTime() - keptDays * 24 * 60 * 60_000) });
 }

@@ -3,8 +3,8 @@ import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import type { RowLocks } from "#locks/row-locks.ts";
 import { type RunningMachine, type StepInProgress, startMachine } from "#progress/engine.ts";
-import { progressRows } from "#progress/rows.ts";
-import { advanceWebhook, longestWebhookWait } from "#webhooks/deliver.ts";
+import { advanceWebhook } from "#webhooks/deliver.ts";
+import { webhooksInTurn } from "#webhooks/turns.ts";
 
 /** Concurrent steps of each kind in a worker. */
 const wellMax = 32;
@@ -12,17 +12,19 @@ const failingMax = 32;
 /** The first halves of the locks' keys; "whk" in ASCII. A webhook's lock is the same whether it fails or not. */
 const lockClass = 0x77686b;
 
-const table = { table: "webhooks", id: { column: "id", type: "int8" }, longestWait: longestWebhookWait } as const;
-const wellRows = progressRows("webhooks", { ...table, only: "failing_since IS NULL" });
-// A receiver that hangs takes ten seconds: those that fail never take the places of the others.
-const failingRows = progressRows("webhooks-failing", { ...table, only: "failing_since IS NOT NULL" });
+const isWell = "failing_since IS NULL AND verified_at IS NOT NULL";
+const wellRows = webhooksInTurn("webhooks", isWell);
+// A receiver that hangs takes ten seconds: those that fail, or have not answered yet, never take the places of the others.
+const failingRows = webhooksInTurn("webhooks-failing", `NOT (${isWell})`);
 
 const isNew = `EXISTS (SELECT FROM events WHERE events.reseller_id = webhooks.reseller_id
   AND (events.era, events.transaction, events.number) > (webhooks.era, webhooks.transaction, webhooks.number))`;
 
-// One that pauses after a failure is due when the pause ends, although what it has tried waits longer.
+// One that pauses after a failure is due when the pause ends, although what it has tried waits longer. One whose URL must answer a test
+// first finds its new events later.
 const wake = `UPDATE webhooks SET next_step_at = least(next_step_at, greatest($now, paused_until))
-   WHERE is_enabled AND NOT coalesce(next_step_at <= paused_until AND paused_until > $now, false)`;
+   WHERE is_enabled AND (verified_at IS NOT NULL OR next_step_at IS NULL)
+     AND NOT coalesce(next_step_at <= paused_until AND paused_until > $now, false)`;
 const wakeOfReseller = statement("webhooks-wake-reseller", `${wake} AND reseller_id = $reseller_id` as string, {});
 const wakeAll = statement(
   "webhooks-wake",

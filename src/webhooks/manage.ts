@@ -56,9 +56,9 @@ const insert = statement(
   "webhook-insert",
   `WITH ${withLog}
    INSERT INTO webhooks (webhook_code, reseller_id, url, description, types, scopes, secret_sealed, era, transaction, number,
-     created_at)
+     created_at, next_step_at)
    SELECT $code, $reseller_id, $url, $description, $types::text[], $scopes::text[], $secret_sealed, era,
-     horizon, 0, $now
+     horizon, 0, $now, $now
    FROM log RETURNING ${shownSql}` as string,
   shownColumns,
 );
@@ -82,7 +82,7 @@ export const createWebhook: UseCase = {
   docs: {
     operation: "createWebhook",
     summary: "Makes a webhook: events are sent to its URL as they happen.",
-    description: `An account has at most ${webhooksMax}. It gets what happens from now on, of the types that this key may read; the key needs the scope of each type that it names.`,
+    description: `An account has at most ${webhooksMax}. It gets what happens from now on, of the types that this key may read, once its URL has answered an event of the type \`webhook.test\` with 200 to 299. The test is sent at once, and again until it is answered. The key needs the scope of each type that it names.`,
     body: createShape,
     answers: { 201: { description: "The webhook, with its secret.", body: secretShape, headers: ["location"] } },
   },
@@ -90,14 +90,14 @@ export const createWebhook: UseCase = {
     const { url, description = "", ...given } = parseBody(createShape, request.rawBody);
     const types = parseTypes(given.types);
     requireSelection(request.caller, types);
-    await checkTarget(context, url);
+    const { resellerId, scopes } = request.caller;
+    const href = await parseTarget(context, resellerId, url);
     const code = `wh_${context.random.uuid().replaceAll("-", "").slice(0, 20)}`;
     const secret = newWebhookSecret(context.random);
-    const { resellerId, scopes } = request.caller;
     const values = {
       code,
       reseller_id: resellerId,
-      url,
+      url: href,
       description,
       types,
       scopes: scopes.slice(),
@@ -165,10 +165,14 @@ const update = statement(
      UPDATE webhook_deliveries SET ends_at = $ends_at, next_at = least(next_at, $now)
      WHERE webhook_id = $id AND status = 'Pending' AND $is_enabled)
    UPDATE webhooks SET url = $url, description = $description, types = $types::text[], scopes = $scopes::text[], is_enabled = $is_enabled,
-     disabled_reason = NULL, failing_since = NULL, failure_count = 0, paused_until = NULL, next_step_at = CASE WHEN $is_enabled THEN $now END
+     verified_at = CASE WHEN url = $url THEN verified_at END, disabled_reason = NULL, failing_since = NULL,
+     failure_count = 0, paused_until = NULL, next_step_at = CASE WHEN $is_enabled THEN $now END
    WHERE id = $id RETURNING ${shownSql}` as string,
   shownColumns,
 );
+
+// What a request leaves out stays as the request before has left it.
+const lock = statement("webhook-lock", "SELECT id FROM webhooks WHERE id = $id FOR UPDATE", { id: "int8" });
 
 const findWaiting = statement(
   "webhook-waiting-types",
@@ -184,37 +188,39 @@ export const updateWebhook: UseCase = {
     operation: "updateWebhook",
     summary: "Changes a webhook; fields that are left out stay.",
     description:
-      "`enabled: true` enables a webhook again that was disabled, with the events that are still kept. To change `url` or `types`, the key needs the scopes of all types that the webhook gets, before and after. After a change by such a key it gets the types that this key may read.",
+      "`enabled: true` enables a webhook again that was disabled, with the events that are still kept. A new URL must answer a test first; a change of anything sends that at once. To change `url` or `types`, the key needs the scopes of all types that the webhook gets, before and after. After a change by such a key it gets the types that this key may read.",
     body: updateShape,
     answers: { 200: { description: "The webhook.", body: webhookShape } },
   },
   async handle(context, request) {
     const { url, description, types, enabled } = parseBody(updateShape, request.rawBody);
-    const old = await getOwnWebhook(context.database, request);
-    if (url !== undefined) await checkTarget(context, url);
+    const { id } = await getOwnWebhook(context.database, request);
+    const href = url === undefined ? undefined : await parseTarget(context, request.caller.resellerId, url);
+    const wanted = types && parseTypes(types);
     const now = context.clock.now();
-    const next = { url: url ?? old.url, types: types ? parseTypes(types) : old.types };
-    const values = {
-      ...next,
-      id: old.id,
-      description: description ?? old.description,
-      scopes: scopesAfter(request.caller, old, next).slice(),
-      is_enabled: enabled ?? old.is_enabled,
-      now,
-      ends_at: new Date(now.getTime() + givenUpAfterMs),
-    };
     return context.database.transaction(async (tx) => {
+      await tx.query(lock, { id });
+      const old = await getOwnWebhook(tx, request);
+      const next = { url: href ?? old.url, types: wanted === undefined ? old.types : wanted };
+      const scopes = scopesAfter(request.caller, old, next).slice();
       if (next.url !== old.url) {
-        const waiting = await tx.query(findWaiting, { id: old.id });
+        const waiting = await tx.query(findWaiting, { id });
         requireTypes(
           request.caller,
           waiting.map(({ type }) => type),
         );
       }
-      const [row] = await tx.query(update, values);
-      if (!row) throw new ApiError("webhook_not_found");
-      await resolveAlarm(context, { kind: "webhook", subject: row.webhook_code }, tx);
-      const [body] = await presentWebhooks(tx, request.caller, [row]);
+      const rows = await tx.query(update, {
+        ...next,
+        id,
+        description: description ?? old.description,
+        scopes,
+        is_enabled: enabled ?? old.is_enabled,
+        now,
+        ends_at: new Date(now.getTime() + givenUpAfterMs),
+      });
+      await resolveAlarm(context, { kind: "webhook", subject: old.webhook_code }, tx);
+      const [body] = await presentWebhooks(tx, request.caller, rows);
       const answer = { status: 200, body };
       await request.commit(tx, answer);
       return answer;
@@ -279,10 +285,12 @@ export const rotateWebhookSecret: UseCase = {
   },
 };
 
-/** @throws ApiError `bad_request` for a URL that the service does not send to */
-async function checkTarget({ webhooks, dnsServers }: Context, text: string): Promise<void> {
+/** @returns the URL as it is called @throws ApiError `bad_request` for one that the service does not send to */
+async function parseTarget(context: Context, resellerId: number, text: string): Promise<string> {
   try {
-    await findAddresses(webhooks, dnsServers, parseWebhookUrl(webhooks, text));
+    const url = parseWebhookUrl(context.webhooks, text);
+    await findAddresses(context, resellerId, url);
+    return url.href;
   } catch (error) {
     if (!(error instanceof RefusedAddress)) throw error;
     throw invalidField("url", error.message);

@@ -16,6 +16,7 @@ export const shownColumns = {
   description: "text",
   types: "text[]?",
   scopes: "text[]",
+  is_verified: "bool",
   is_enabled: "bool",
   disabled_reason: "text?",
   failing_since: "timestamptz?",
@@ -24,8 +25,8 @@ export const shownColumns = {
 type ShownRow = RowOf<typeof shownColumns>;
 
 /** SQL: the columns of a row of `webhooks`. */
-export const shownSql =
-  "id, webhook_code, url, description, types, scopes, is_enabled, disabled_reason, failing_since, created_at";
+export const shownSql = `id, webhook_code, url, description, types, scopes, verified_at IS NOT NULL AS is_verified, is_enabled,
+  disabled_reason, failing_since, created_at`;
 
 /** Only the next events in the log are read to count those that wait: a disabled webhook may be months behind. */
 const countedEventsMax = 10_000;
@@ -54,6 +55,10 @@ export const webhookShape = Type.Object(
     types: Type.Optional(
       Type.Array(textLike("domain.*"), { description: "Types and families; absent: all that it may get." }),
     ),
+    verified: Type.Boolean({
+      description: "Whether the URL has answered a test. Until then it gets no other events.",
+      examples: [true],
+    }),
     enabled: Type.Boolean({ examples: [true] }),
     disabled_reason: Type.Optional(textLike("Every delivery has failed for 3 days.")),
     failing_since: Type.Optional(Type.String({ ...instant, description: "Since when every delivery has failed." })),
@@ -83,12 +88,14 @@ export async function presentWebhooks(
 }
 
 function presentWebhook(row: ShownRow, pending: number): ShownWebhook {
-  const { webhook_code, url, description, types, is_enabled, disabled_reason, failing_since, created_at } = row;
+  const { webhook_code, url, description, types, is_verified, is_enabled, disabled_reason } = row;
+  const { failing_since, created_at } = row;
   return {
     id: webhook_code,
     url,
     description,
     ...(types && { types }),
+    verified: is_verified,
     enabled: is_enabled,
     ...(disabled_reason !== null && { disabled_reason }),
     ...(failing_since && { failing_since: failing_since.toISOString() }),

@@ -3,14 +3,27 @@ import { type IncomingMessage, request } from "node:http";
 import { connect, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { WebhookSettings } from "#context.ts";
-import { findAddresses, isAllowedAddress, parseWebhookUrl, RefusedAddress } from "#webhooks/addresses.ts";
+import {
+  findAddresses,
+  isAllowedAddress,
+  parseWebhookUrl,
+  RefusedAddress,
+  type TargetContext,
+} from "#webhooks/addresses.ts";
 
 /** From the look-up of the name to the end of the answer. */
 const answerMsMax = 10_000;
 const answerBytesMax = 4 * 1024;
+/** The status says everything: what follows it is for people. */
+const bodyMsMax = 1_000;
+/** Answers before the answer, such as 103 (RFC 9110 §15.2). */
+const informationalAnswersMax = 4;
+const readBytesMax = 64 * 1024;
 const retryAfterMsMax = 60 * 60_000;
 
 export interface WebhookRequest {
+  /** Whose webhook it is. */
+  resellerId: number;
   url: string;
   headers: Readonly<Record<string, string>>;
   body: string;
@@ -29,9 +42,7 @@ export interface Attempt {
   durationMs: number;
 }
 
-export interface SendContext {
-  webhooks: WebhookSettings;
-  dnsServers: readonly string[];
+export interface SendContext extends TargetContext {
   clock: { monotonicMs(): number };
 }
 
@@ -52,7 +63,8 @@ async function post(
   signal: AbortSignal,
 ): Promise<Omit<Attempt, "durationMs">> {
   const url = parseWebhookUrl(context.webhooks, webhook.url);
-  const addresses = await aborted(signal, findAddresses(context.webhooks, context.dnsServers, url));
+  const addresses = await findAddresses(context, webhook.resellerId, url, signal);
+  signal.throwIfAborted();
   const socket = await open(context.webhooks, url, addresses, signal);
   try {
     const response = await exchange(url, webhook, socket, signal);
@@ -143,6 +155,14 @@ function exchange(
       },
     });
     outgoing.once("response", resolve).once("error", reject).end(body);
+    let informationalAnswers = 0;
+    outgoing.on("information", () => {
+      informationalAnswers++;
+      if (informationalAnswers <= informationalAnswersMax && socket.bytesRead <= readBytesMax) return;
+      // At once: an answer that has been read already may follow.
+      reject(new Error("it sent informational answers without end"));
+      outgoing.destroy();
+    });
     // After 101, Node emits neither of them.
     outgoing.once("close", () => reject(new Error("the connection was closed")));
   });
@@ -152,6 +172,7 @@ function exchange(
 async function readBeginning(response: IncomingMessage): Promise<string> {
   const parts: Buffer[] = [];
   let size = 0;
+  const timer = setTimeout(() => response.destroy(), bodyMsMax);
   try {
     for await (const part of response) {
       parts.push(part as Buffer);
@@ -160,6 +181,8 @@ async function readBeginning(response: IncomingMessage): Promise<string> {
     }
   } catch {
     // What has come is shown.
+  } finally {
+    clearTimeout(timer);
   }
   // PostgreSQL's texts have no NUL.
   return Buffer.concat(parts).subarray(0, answerBytesMax).toString("utf8").replaceAll("\0", "");
@@ -170,13 +193,6 @@ function readRetryAfter({ statusCode, headers }: IncomingMessage): number {
   const seconds = /^\d{1,9}$/.exec(headers["retry-after"] ?? "")?.[0];
   if (seconds === undefined || !(statusCode === 429 || statusCode === 503)) return 0;
   return Math.min(Number(seconds) * 1_000, retryAfterMsMax);
-}
-
-function aborted<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    signal.addEventListener("abort", () => reject(new Error("aborted")), { once: true });
-    promise.then(resolve, reject);
-  });
 }
 
 function describeStatus(status: number): string {

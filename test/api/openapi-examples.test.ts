@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { createNameLookups } from "#lib/net/name-lookups.ts";
 import { assertValid } from "../harness/described.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { startNameServer } from "../harness/name-server.ts";
@@ -64,7 +65,7 @@ async function startStage() {
   names.addresses.set("shop.example.com", ["9.9.9.9"]);
   const gateway = await startTestGateway(
     { after },
-    { node: true, registry: { glueAddresses: "any" }, context: { dnsServers: [names.address] } },
+    { node: true, registry: { glueAddresses: "any" }, context: { names: createNameLookups([names.address]) } },
   );
   const reseller = await gateway.addReseller();
   const pack = await gateway.addPack({ diskBytesMax: 100_000_000 });

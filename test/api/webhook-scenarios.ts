@@ -22,6 +22,7 @@ export function webhookScenarios({ rival, own }: { rival: TestReseller; own: str
   const missing = (more: string, body?: object): Scenario[] => [
     { target: `/webhooks/${nobodys}${more}`, body },
     { target: `/webhooks/x${more}`, body },
+    { target: `/webhooks/x%00${more}`, body },
     { as: rival, target: `${path}${more}`, body },
   ];
   const wrongFields = (target: string): Scenario[] => [
@@ -36,10 +37,16 @@ export function webhookScenarios({ rival, own }: { rival: TestReseller; own: str
         target,
         body: { url },
         fields: ["url"],
-        says: /not a public address/,
+        says: /There is no public address for/,
       }),
     ),
     { target, body: { url: 7 }, fields: ["url"] },
+    ...["url", "description"].map((field) => ({
+      target,
+      body: { url: "http://127.0.0.1:1/", [field]: "http://a\0b/" },
+      fields: [field],
+      says: /NUL/,
+    })),
     { target, body: { url: "http://127.0.0.1:1/", types: ["domain.gone"] }, fields: ["types"] },
     { target, body: { url: "http://127.0.0.1:1/", types: "domain.*" }, fields: ["types"] },
     { target, body: { url: "http://127.0.0.1:1/", description: "x".repeat(201) }, fields: ["description"] },
@@ -69,7 +76,7 @@ export function webhookScenarios({ rival, own }: { rival: TestReseller; own: str
     },
     "POST /webhooks/:webhook_id/deliveries/:event_id/resend": {
       webhook_not_found: missing("/deliveries/evt_1_1_1/resend"),
-      webhook_delivery_not_found: [{ target: `${path}/deliveries/evt_2_2_2/resend` }],
+      webhook_delivery_not_found: ["evt_2_2_2", "evt%00"].map((id) => ({ target: `${path}/deliveries/${id}/resend` })),
       webhook_disabled: [{ target: `${path}/deliveries/evt_1_1_1/resend` }],
     },
   };

@@ -3,12 +3,14 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { startNameServer } from "../harness/name-server.ts";
 import { eventually, type RunningSystem, startSystem, systemFolder } from "../harness/running-system.ts";
-import type { Attack } from "./attack.ts";
+import type { Attack, AttackerKey } from "./attack.ts";
 import { uploadPage } from "./upload-page.ts";
 import type { Measured } from "./victim.ts";
-import { site } from "./victims.ts";
+import { silentNames, site, victimHost, victimName } from "./victims.ts";
 
 const sampleMs = 200;
 /** The attack stands at its full size before the victim is measured. */
@@ -36,8 +38,15 @@ export async function play(attack: Attack, lengthMs: number): Promise<Result> {
   const cleanups: (() => Promise<void>)[] = [];
   try {
     const folder = await systemFolder({ after: (work) => cleanups.push(work) });
-    const system = await startSystem(folder, ["--rate-limit", String(requestsPerMinuteMax)]);
+    const names = await startNameServer();
+    cleanups.push(() => names.close());
+    names.silentAbout = silentNames;
+    names.addresses.set(victimHost, ["127.0.0.1"]);
+    const env = { ...process.env, DEEDHOUSE_DNS_SERVERS: names.address };
+    const system = await startSystem(folder, ["--rate-limit", String(requestsPerMinuteMax)], { env });
     await makeSite(system);
+    await makeName(system);
+    const accounts = await makeAccounts(system, attack.accountsCount ?? 0);
     const measure = () => runVictim(attack, system, lengthMs);
     await runVictim(attack, system, lengthMs / 4);
     const control = await besides(
@@ -45,7 +54,7 @@ export async function play(attack: Attack, lengthMs: number): Promise<Result> {
       measure,
     );
     const memory = watchMemory(system);
-    const attacker = start("attacker.ts", [attack.name, system.readyFile]);
+    const attacker = start("attacker.ts", [attack.name, system.readyFile, JSON.stringify(accounts)]);
     const attacked = await besides([attacker], async () => {
       await once(attacker, "message");
       await new Promise((resolve) => setTimeout(resolve, headStartMs));
@@ -82,6 +91,21 @@ function partOf({ latenciesMs, failures }: Measured): Part {
   return { turnsCount: sorted.length, medianMs: at(0.5), p99Ms: at(0.99), failures };
 }
 
+async function makeAccounts(system: RunningSystem, count: number): Promise<AttackerKey[]> {
+  const accounts: AttackerKey[] = [];
+  const operate = async (...args: string[]) => {
+    const { code, stdout, stderr } = await system.tool([...args, "--json", "--data", join(system.folder, "data")]);
+    if (code !== 0) throw new Error(`deedhouse ${args.join(" ")} ended with ${code}: ${stderr}`);
+    return JSON.parse(stdout);
+  };
+  for (let index = 0; index < count; index++) {
+    const name = `attacker-${index}`;
+    await operate("account", "create", name, "--rate-limit", String(requestsPerMinuteMax));
+    accounts.push(await operate("key", "create", "--account", name));
+  }
+  return accounts;
+}
+
 async function makeSite(system: RunningSystem): Promise<void> {
   const body = { identifier: site.identifier, servicepack_id: "14490", password: site.password };
   const answer = await system.send("POST", "/hostingaccounts", { body });
@@ -91,6 +115,14 @@ async function makeSite(system: RunningSystem): Promise<void> {
     return (account as { status?: string }).status === "Ready";
   });
   await uploadPage(system.ready().ftp, site);
+}
+
+async function makeName(system: RunningSystem): Promise<void> {
+  const ordered = await system.send("POST", "/domains/registrations", { body: { domain_name: victimName } });
+  if (ordered.status !== 202) throw new Error(`the victim's name was answered with ${ordered.status}: ${ordered.text}`);
+  await eventually("the victim's name is registered", async () => {
+    return (await system.send("GET", `/domains/${victimName}`)).status === 200;
+  });
 }
 
 /** Samples the memory of the processes that are attacked, until it is stopped. */

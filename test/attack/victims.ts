@@ -1,11 +1,12 @@
 /** What a victim does again and again, each time over a new connection from an address that no attacker has. */
-import { request } from "node:http";
-import { connect } from "node:net";
+import { once } from "node:events";
+import { createServer, request, type Server } from "node:http";
+import { type AddressInfo, connect } from "node:net";
 import { createInterface } from "node:readline";
 import { systemClock } from "#lib/clock.ts";
 import { Secret } from "#lib/secret.ts";
 import type { ReadyDocument } from "../harness/running-system.ts";
-import { authorize } from "../harness/signed-request.ts";
+import { authorize, sendSigned } from "../harness/signed-request.ts";
 import type { VictimKind } from "./attack.ts";
 
 const localAddress = "127.0.0.99";
@@ -13,6 +14,11 @@ const localAddress = "127.0.0.99";
 const patienceMs = 30_000;
 /** Made for the victim before the attack; see play.ts. */
 export const site = { identifier: "victim.example", password: "three blind mice 7", page: "Still here\n" };
+
+/** The host of the victim's receiver, and the names whose name servers are silent; see play.ts. */
+export const victimHost = "victim.example";
+export const silentNames = /silent/;
+export const victimName = "victims.example";
 
 /** @throws when it was not served as it is on an idle machine */
 export const victims: Record<VictimKind, (ready: ReadyDocument) => Promise<void>> = {
@@ -24,10 +30,32 @@ export const victims: Record<VictimKind, (ready: ReadyDocument) => Promise<void>
     await read({ hostname, port, path: target, headers: { authorization } });
   },
 
+  async "signed-write"(ready) {
+    const key = { id: ready.api_key, secret: new Secret(ready.api_secret) };
+    const target = `/domains/${victimName}/renew`;
+    const body = { will_renew: true };
+    const call = { url: ready.url, key, clock: systemClock, method: "PUT", target, body, localAddress };
+    const { status, text } = await sendSigned(call);
+    if (status !== 204) throw new Error(`answered ${status}: ${text}`);
+  },
+
   async "site-read"({ web }) {
     const headers = { host: `${site.identifier}.localhost:${web.port}` };
     const text = await read({ hostname: web.host, port: String(web.port), path: "/", headers });
     if (text !== site.page) throw new Error(`the site says ${JSON.stringify(text)}`);
+  },
+
+  async "webhook-delivery"(ready) {
+    receiving ??= makeReceiver(ready);
+    const { path, server } = await receiving;
+    const patience = new AbortController();
+    const timer = setTimeout(() => patience.abort(), patienceMs);
+    const arrived = once(server, "delivery", { signal: patience.signal }).finally(() => clearTimeout(timer));
+    // The request may fail first.
+    arrived.catch(() => {});
+    const { status, text } = await send(ready, `${path}/test`);
+    if (status !== 202) throw new Error(`answered ${status}: ${text}`);
+    await arrived;
   },
 
   async "ftp-login"({ ftp }) {
@@ -49,6 +77,25 @@ export const victims: Record<VictimKind, (ready: ReadyDocument) => Promise<void>
     }
   },
 };
+
+let receiving: Promise<{ path: string; server: Server }> | undefined;
+
+/** A webhook of the victim, whose server emits `delivery` for each. It ends with the process. */
+async function makeReceiver(ready: ReadyDocument): Promise<{ path: string; server: Server }> {
+  const server = createServer((incoming, outgoing) => {
+    incoming.resume().once("end", () => outgoing.writeHead(204).end(() => server.emit("delivery")));
+  }).unref();
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const url = `http://${victimHost}:${(server.address() as AddressInfo).port}/`;
+  const { status, text, body } = await send(ready, "/webhooks", { url });
+  if (status !== 201) throw new Error(`answered ${status}: ${text}`);
+  return { path: `/webhooks/${(body as { id: string }).id}`, server };
+}
+
+function send(ready: ReadyDocument, target: string, body?: object) {
+  const key = { id: ready.api_key, secret: new Secret(ready.api_secret) };
+  return sendSigned({ url: ready.url, key, clock: systemClock, method: "POST", target, ...(body && { body }) });
+}
 
 interface Call {
   hostname: string;

@@ -5,7 +5,7 @@ import type { Settings } from "../../sandbox/registry/settings.ts";
 import type { Scope } from "../harness/database.ts";
 import type { TestGateway } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
-import { registrarId, until } from "../orders/judge.ts";
+import { until } from "../orders/judge.ts";
 import { own, renewalOf, type Stage, startStage, untilRenewalIs } from "../renewals/stage.ts";
 import { change, order, received, replaceWorkerDuring } from "./stage.ts";
 
@@ -123,20 +123,6 @@ test("a name whose deletion the registry forbids stays, and the order names the 
   assert.equal((await gateway.send(reseller, "GET", `/domains/${name}`)).status, 200);
 });
 
-/** Creates a host below the name, and delegates names to it. */
-function addHost({ gateway }: Stage, host: string, users: readonly string[]): void {
-  const { store } = gateway.registry;
-  const addresses = [{ version: "v4" as const, address: "192.0.2.1" }];
-  const crDate = gateway.registry.now().toISOString();
-  const ours = { clID: registrarId, crID: registrarId, crDate };
-  store.hosts.put({ name: host, roid: `H${store.nextNumber()}-TEST`, statuses: [], addresses, ...ours });
-  for (const user of users) {
-    const domain = store.domains.find(user)!;
-    const servers = [...(domain.delegation?.servers ?? []), { name: host, addresses: [] }];
-    store.domains.put({ ...domain, delegation: { form: "hostObj", servers } });
-  }
-}
-
 test("a delete that was refused has not deleted a name that another registrar holds afterwards", async (t) => {
   const stage = await startWith(t);
   const { registry } = stage.gateway;
@@ -172,41 +158,6 @@ test("a delete that was lost has not deleted a name that another registrar took 
     (await departuresOf(gateway, name)).map(({ reason }) => reason),
     ["transferred"],
   );
-});
-
-test("hosts below a deleted name that only the name itself uses are deleted first", async (t) => {
-  const stage = await startWith(t);
-  addHost(stage, `ns1.${name}`, [name]);
-  addHost(stage, `ns2.${name}`, []);
-  const ended = await remove(stage, name);
-  assert.equal(ended.status, "Finished", String(ended.error_text));
-  await assertLeft(stage, name);
-  for (const host of [`ns1.${name}`, `ns2.${name}`]) assert.equal(received(stage, host, "host:delete").length, 1, host);
-});
-
-test("a name stays as it is while other names use its hosts, and only the caller's own are named", async (t) => {
-  const user = "user.example";
-  const stage = await startWith(t, { names: [name, user] });
-  const { gateway, reseller } = stage;
-  const other = await gateway.addReseller();
-  const foreign = "foreign.example";
-  await own({ ...stage, reseller: other }, foreign);
-  addHost(stage, `ns1.${name}`, [name, user, foreign]);
-  for (const used of [user, foreign]) {
-    const owner = used === user ? reseller : other;
-    const target = `/domains/${used}/transfer-lock`;
-    await change({ gateway, reseller: owner }, "PUT", target, { transfer_locked: true });
-  }
-  const ended = await remove(stage, name);
-  assert.equal(ended.status, "Errors");
-  assert.match(String(ended.error_text), /your names user\.example use/);
-  assert.doesNotMatch(String(ended.error_text), /foreign/);
-  assert.deepEqual(received(stage, name, "domain:update"), []);
-  gateway.registry.store.domains.put({ ...gateway.registry.store.domains.find(user)!, delegation: undefined });
-  await change(stage, "PUT", `/domains/${user}/transfer-lock`, { transfer_locked: false });
-  const again = await remove(stage, name);
-  assert.equal(again.status, "Errors");
-  assert.match(String(again.error_text), /other names use ns1/);
 });
 
 test("without its confirmation nothing is deleted", async (t) => {

@@ -137,6 +137,44 @@ test("a stream ends when its key is revoked, and the other keys' streams stay", 
   assert.doesNotMatch(stream.text(), /after the end/);
 });
 
+test("a client that does not read loses its place when its key is revoked, and another one keeps its place", async (t) => {
+  const silent = await gateway.addReseller();
+  const revoked = await gateway.addKey(silent);
+  const start = positionText(await endOfEvents(gateway.context));
+  // More than the network takes for a client.
+  const eventCount = 2_000;
+  await runSql(
+    gateway.databaseUrl,
+    `INSERT INTO domain_history (domain_name, reseller_id, at, event, note)
+     SELECT 'a.example', $1, now(), 'registry-notice', repeat('n', 10000) || '#' FROM generate_series(1, $2::int)`,
+    [silent.id, eventCount],
+  );
+  const openUnread = async (as: TestReseller): Promise<IncomingMessage> => {
+    const target = `/events?after=${start}`;
+    const authorization = authorize({ key: as.key, clock: gateway.context.clock, method: "GET", target });
+    const headers = { accept: "text/event-stream", authorization };
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const outgoing = request(`${gateway.url}${target}`, { agent: false, headers }, resolve);
+    outgoing.on("error", reject).end();
+    t.after(() => outgoing.destroy());
+    return (await promise).on("error", () => {});
+  };
+  const stays = await openUnread(silent);
+  for (let opened = 0; opened < 4; opened++) assert.equal((await openUnread(revoked)).statusCode, 200);
+  assert.equal((await openUnread(silent)).statusCode, 429);
+  await revokeKey(gateway.context, revoked.key.id);
+  for (let opened = 0; opened < 4; ) {
+    if ((await openUnread(silent)).statusCode === 200) opened += 1;
+    else await sleep(50);
+  }
+  let events = 0;
+  for await (const part of stays.setEncoding("utf8")) {
+    events += String(part).split("#").length - 1;
+    if (events >= eventCount) break;
+  }
+  assert.equal(events, eventCount, "the stream of the other key was not cut");
+});
+
 test("a burst of events comes whole, in order, to a client that reads slowly", async (t) => {
   const many = 3_000;
   const start = positionText(await endOfEvents(gateway.context));

@@ -101,7 +101,11 @@ export async function playBatch(stage: Stage, batch: Batch): Promise<BatchResult
   return {
     cases: await report(play, names),
     faults: [...unended, ...(await judgeAll(play))],
-    rows: await readRowsPassed(play),
+    rows: await readRowsPassed(
+      stage,
+      subject.table,
+      [...play.placed.values()].map(({ code }) => code),
+    ),
     kills: play.kills,
   };
 }

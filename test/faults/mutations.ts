@@ -15,7 +15,7 @@ export interface Mutation {
   id: string;
   /** The worker's fault: completes "a worker that …". */
   means: string;
-  /** The batch that reveals it. */
+  /** The batch that reveals it, or "random": random calls do. */
   batch: string;
   /** The judge's finding. */
   verdict: RegExp;
@@ -111,6 +111,49 @@ export const mutations: readonly Mutation[] = [
         find: 'if (rgpStatuses.includes("pendingRestore")) {',
         replace: `if (rgpStatuses.includes("pendingRestore")) {
           return { is: "done", end: { returned: { registeredAt: crDate, expiresAt: exDate } } };`,
+      },
+    ],
+  },
+  {
+    id: "older-wins",
+    means: "sends an order again although a newer one has set its value",
+    batch: "random",
+    verdict: /is the last order in force, and sets/,
+    replacements: [
+      { file: "src/domains/managing/newer-orders.ts", find: "if (isUrgent ||", replace: "if (true || isUrgent ||" },
+    ],
+  },
+  {
+    id: "undelegate-first",
+    means: "takes a name's own name servers away before it looks who else uses them",
+    batch: "random",
+    verdict: /nameservers: .* is the last order in force, and sets hosts/,
+    replacements: [
+      {
+        file: "src/domains/managing/paid/delete-hosts.ts",
+        find: "const ownNames =",
+        replace: `if (own.length > 0) {
+          return { is: "send", command: domainUpdate({ name, remove: { nameServers: { hostModel: "objects", hosts: own } } }) };
+        }
+        const ownNames =`,
+      },
+    ],
+  },
+  {
+    id: "glue-first",
+    means: "changes addresses before it looks at the other hosts, and shows them only at a good end",
+    batch: "random",
+    verdict: /name_servers: the portfolio says/,
+    replacements: [
+      {
+        file: "src/domains/name-servers/host-objects.ts",
+        find: 'const refused = steps.find(({ is }) => is === "refused");',
+        replace: "const refused = undefined;",
+      },
+      {
+        file: "src/domains/managing/nameservers.ts",
+        find: "await showGlue(",
+        replace: 'if (step.is === "ready") await showGlue(',
       },
     ],
   },

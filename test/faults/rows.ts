@@ -1,7 +1,7 @@
 /** The rows of the tables of orders that orders have passed, from their histories. */
 
 import { changes, type OrderTable, registrations } from "./order-tables.ts";
-import type { Orders } from "./orders.ts";
+import type { Stage } from "./stage.ts";
 
 const byNumber = (one: string, other: string) =>
   Number.parseInt(one.replace("C", ""), 10) - Number.parseInt(other.replace("C", ""), 10) || one.localeCompare(other);
@@ -15,15 +15,19 @@ export const allRows: readonly string[] = ["1", ...rowsOf(registrations)].sort(b
 export const changeRows: readonly string[] = rowsOf(changes).sort(byNumber);
 
 /**
- * Counts the rows that the orders of these names have passed.
+ * Counts the rows that these orders have passed.
  * @throws Error when a history has an event that is not in the table
  */
-export async function readRowsPassed({ stage, subject: { table }, placed }: Orders): Promise<Map<string, number>> {
-  const histories = await stage.query<{ domain_name: string; events: string[] }>(
+export async function readRowsPassed(
+  { query }: Pick<Stage, "query">,
+  table: OrderTable,
+  codes: readonly string[],
+): Promise<Map<string, number>> {
+  const histories = await query<{ domain_name: string; events: string[] }>(
     `SELECT domain_name, array_agg(event ORDER BY h.id) AS events
      FROM ${table.rows} AS o JOIN ${table.history} AS h ON h.${table.subject} = o.id
      WHERE ${table.code} = ANY($1) GROUP BY o.id`,
-    [[...placed.values()].map(({ code }) => code)],
+    [codes],
   );
   const passed = new Map<string, number>();
   const count = (row: string) => passed.set(row, (passed.get(row) ?? 0) + 1);

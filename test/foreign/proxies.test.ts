@@ -1,9 +1,8 @@
 /** Proxies that nobody here wrote: nginx as the operator's page sets it up, and curl's PROXY header. */
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { connect } from "node:tls";
@@ -11,39 +10,26 @@ import { testCertificate } from "#hosting/channel/test-channel.ts";
 import { parseTrustedProxies } from "#lib/net/trusted-proxies.ts";
 import { freePorts } from "../harness/free-ports.ts";
 import { startTestGateway, type TestReseller } from "../harness/gateway.ts";
+import { pageExamples, proxyFolder, runNginx, whyNot } from "../harness/proxy-programs.ts";
 import { exchange } from "../harness/raw-http.ts";
 import { eventually } from "../harness/running-system.ts";
 import { authorize } from "../harness/signed-request.ts";
 
-const isMissing = (program: string, option: string) => spawnSync(program, [option]).error !== undefined;
 const trusted = parseTrustedProxies(["127.0.0.1"]);
-const page = new URL("../../docs/operating.md", import.meta.url);
 
 /** Runs the page's example before an api. Returns the port that it listens on. */
 async function startNginx(t: TestContext, apiUrl: string): Promise<number> {
-  const folder = await mkdtemp(join(tmpdir(), "deedhouse-nginx-"));
+  const folder = await proxyFolder();
   const [port = 0] = await freePorts(1);
   const { certificate, key } = await testCertificate();
   await writeFile(join(folder, "fullchain.pem"), certificate);
   await writeFile(join(folder, "privkey.pem"), key);
-  const example = /```nginx\n(.*?)```/s.exec(await readFile(page, "utf8"))?.[1] ?? assert.fail("no example of nginx");
-  const here = example
+  const [example] = await pageExamples("nginx");
+  const here = example!
     .replace("127.0.0.1:7400", new URL(apiUrl).host)
     .replace("listen 443 ssl", `listen 127.0.0.1:${port} ssl`)
     .replaceAll("/etc/letsencrypt/live/api.reseller.example", folder);
-  const places = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
-    (name) => `${name}_temp_path ${folder}/${name};`,
-  );
-  const settings = `daemon off; pid ${folder}/pid; error_log ${folder}/log; worker_processes 1; events {}
-    http { access_log off; ${places.join(" ")} ${here} }`;
-  await writeFile(join(folder, "nginx.conf"), settings);
-  const nginx = spawn("nginx", ["-c", join(folder, "nginx.conf"), "-e", join(folder, "log")], { stdio: "ignore" });
-  const exited = once(nginx, "exit");
-  t.after(async () => {
-    nginx.kill("SIGTERM");
-    await exited;
-    await rm(folder, { recursive: true });
-  });
+  await runNginx(t, folder, here);
   await eventually("nginx listens", () =>
     secure(port, "127.0.0.1").then(
       (socket) => !!socket.destroy(),
@@ -60,7 +46,7 @@ async function secure(port: number, from: string) {
 }
 
 test("nginx, as the operator's page sets it up, brings each client under its own address", {
-  skip: isMissing("nginx", "-v") && "nginx is not installed",
+  skip: whyNot("nginx", "-v"),
 }, async (t) => {
   const proxies = { trusted, header: "x-forwarded-for", proxyProtocol: false } as const;
   const gateway = await startTestGateway(t, { worker: false, server: { proxies, sourceFailuresMax: 3 } });
@@ -92,7 +78,7 @@ test("nginx, as the operator's page sets it up, brings each client under its own
 });
 
 test("curl's PROXY header is understood", {
-  skip: isMissing("curl", "--version") && "curl is not installed",
+  skip: whyNot("curl", "--version"),
 }, async (t) => {
   const proxies = { trusted, proxyProtocol: true };
   const gateway = await startTestGateway(t, { worker: false, server: { proxies } });

@@ -10,16 +10,24 @@ import { registrarPassword } from "./profiles.ts";
 
 export interface ApiProcess {
   readonly url: string;
+  /** Undefined once the process has ended. */
+  readonly pid: number | undefined;
   /** SIGKILL: the process says, closes and writes nothing more. */
   kill(): Promise<void>;
+  /** SIGTERM. @returns the exit code; null if a signal ended it */
+  stop(): Promise<number | null>;
   start(): Promise<void>;
 }
 
-/** @param databaseUrl the address of PostgreSQL: the gateway's, or its proxy's */
+/**
+ * @param databaseUrl the address of PostgreSQL: the gateway's, or its proxy's
+ * @param settings more of its environment
+ */
 export async function startApiProcess(
   scope: Scope,
   gateway: TestGateway,
   databaseUrl = gateway.databaseUrl,
+  settings: Record<string, string> = {},
 ): Promise<ApiProcess> {
   const folder = await mkdtemp(join(tmpdir(), "deedhouse-api-"));
   const registries = gateway.context.registries.map(({ id, host, port, servername, registrarId, suffixes }) => {
@@ -36,17 +44,25 @@ export async function startApiProcess(
     DEEDHOUSE_REPLAY_DIR: join(folder, "replay"),
     DEEDHOUSE_REGISTRIES_FILE: join(folder, "registries.json"),
     DEEDHOUSE_LOG_LEVEL: process.env.DEEDHOUSE_TEST_LOG ?? "silent",
+    DEEDHOUSE_STOP_NOTICE_SECONDS: "0",
+    ...settings,
   };
   let port = 0;
-  let kill = async () => {};
+  let pid: number | undefined;
+  let end = async (_signal: NodeJS.Signals): Promise<number | null> => null;
 
   async function start(): Promise<void> {
     const stdio: ("ignore" | "inherit" | "ipc")[] = ["ignore", "inherit", "inherit", "ipc"];
     const child = spawn(process.execPath, ["bin/deedhouse.ts", "api"], { env: environment, stdio });
     const exited = once(child, "exit");
-    kill = async () => {
-      child.kill("SIGKILL");
-      await exited;
+    pid = child.pid;
+    child.once("exit", () => {
+      pid = undefined;
+    });
+    end = async (signal) => {
+      child.kill(signal);
+      const [code] = await exited;
+      return code;
     };
     const died = exited.then(() => Promise.reject(new Error("the api process ended during startup")));
     died.catch(() => {});
@@ -55,7 +71,7 @@ export async function startApiProcess(
   }
 
   scope.after(async () => {
-    await kill();
+    await end("SIGKILL");
     await rm(folder, { recursive: true, force: true });
   });
   await start();
@@ -63,7 +79,13 @@ export async function startApiProcess(
     get url() {
       return `http://127.0.0.1:${port}`;
     },
-    kill: () => kill(),
+    get pid() {
+      return pid;
+    },
+    async kill() {
+      await end("SIGKILL");
+    },
+    stop: () => end("SIGTERM"),
     start,
   };
 }

@@ -10,11 +10,12 @@ export interface Backup {
 /**
  * Cuts everything in progress in the database. Pause the processes in the meantime, or they take the refused connection
  * for a fault.
+ * @param label tells several backups of a database apart
  */
-export async function backUp(scope: Scope, databaseUrl: string): Promise<Backup> {
+export async function backUp(scope: Scope, databaseUrl: string, label = "1"): Promise<Backup> {
   const admin = new URL(databaseUrl);
   const name = admin.pathname.slice(1);
-  const [kept, lost] = [`${name}_backup`, `${name}_lost`];
+  const [kept, lost] = [`${name}_backup_${label}`, `${name}_lost_${label}`];
   admin.pathname = "/postgres";
   const sql = (text: string) => runSql(admin.href, text);
   scope.after(async () => {

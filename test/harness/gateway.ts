@@ -19,6 +19,7 @@ import { startWorker, type WorkerRole } from "#jobs/worker.ts";
 import { type Clock, sleep, systemClock } from "#lib/clock.ts";
 import { loadCommonPasswords } from "#lib/ftp-password.ts";
 import { createLog } from "#lib/log.ts";
+import { createNameLookups } from "#lib/net/name-lookups.ts";
 import { createPasswordQueue } from "#lib/password-queue.ts";
 import { systemRandom } from "#lib/random.ts";
 import { createSealer } from "#lib/sealed-secret.ts";
@@ -142,7 +143,7 @@ const usualSettings = {
   siteDomain: "localhost",
   bareIdentifiers: true,
   // An unused port: a test that needs DNS starts its own name server.
-  dnsServers: ["127.0.0.1:1"],
+  names: createNameLookups(["127.0.0.1:1"]),
 } satisfies Partial<Context>;
 
 const passingStatuses = ["NotProvisioned", "Processing", "Pending", "Provisioning"];

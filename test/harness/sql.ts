@@ -28,15 +28,26 @@ export async function endSessions(url: string, applicationName: string, state?: 
   await runSql(url, end, [applicationName, state]);
 }
 
+/** The process of a test's own server that writes its log. */
+export async function walWriterOf(url: string): Promise<number> {
+  const [row] = await runSql<{ pid: number }>(url, "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'");
+  return row!.pid;
+}
+
 /** Ends every session of one database, so that it can be copied or renamed. @param adminUrl another database */
 export async function endAllSessions(adminUrl: string, database: string): Promise<void> {
   await runSql(adminUrl, "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = $1", [database]);
 }
 
+/** How many sessions of the database wait for locks. */
+export async function countHeldUp(url: string): Promise<number> {
+  const heldUp = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+  return (await runSql(url, heldUp)).length;
+}
+
 /** Resolves when this many sessions of the database wait for locks. */
 export async function untilHeldUp(url: string, sessions = 1): Promise<void> {
-  const heldUp = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
-  while ((await runSql(url, heldUp)).length < sessions) await sleep(10);
+  while ((await countHeldUp(url)) < sessions) await sleep(10);
 }
 
 /**

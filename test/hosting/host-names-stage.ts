@@ -1,6 +1,7 @@
 /** A hosting stage with its own name server, for the tests of host names. */
 import assert from "node:assert/strict";
 import type { Context } from "#context.ts";
+import { createNameLookups } from "#lib/net/name-lookups.ts";
 import type { Scope } from "../harness/database.ts";
 import type { TestReseller } from "../harness/gateway.ts";
 import { type NameServer, startNameServer } from "../harness/name-server.ts";
@@ -22,7 +23,10 @@ export interface HostName {
 export async function startHostNamesStage(scope: Scope, context: Partial<Context> = {}) {
   const names: NameServer = await startNameServer();
   const clock = createSteeredClock();
-  const stage = await startHostingStage(scope, { clock, context: { dnsServers: [names.address], ...context } });
+  const stage = await startHostingStage(scope, {
+    clock,
+    context: { names: createNameLookups([names.address]), ...context },
+  });
   // Closed after the gateway, which sends queries until it ends.
   scope.after(() => names.close());
   const { gateway, reseller } = stage;

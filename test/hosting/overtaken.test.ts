@@ -67,17 +67,17 @@ test("a check of a host name that was overtaken by another one is repeated, and 
     [id],
   );
   assert.ok(host);
-  const none = { find: async () => ({ texts: [] }), close() {} };
+  const none = { findTexts: async () => ({ found: [] }), findAddresses: async () => ({ found: [] }) };
   let looks = 0;
   const shown = {
     ...none,
-    async find() {
+    async findTexts() {
       looks += 1;
-      if (looks === 1) await checkHostName(context, Number(host.id), none);
-      return { texts: [`deedhouse-site=${host.proof}`] };
+      if (looks === 1) await checkHostName({ ...context, names: none }, Number(host.id));
+      return { found: [`deedhouse-site=${host.proof}`] };
     },
   };
-  await checkHostName(context, Number(host.id), shown);
+  await checkHostName({ ...context, names: shown }, Number(host.id));
   const reply = await stage.gateway.send(stage.reseller, "GET", `/hostingaccounts/${identifier}/hosts`);
   const added = (reply.body as HostName[]).find(({ host_name }) => host_name === "www.customer.example");
   assert.deepEqual([added?.status, looks], ["Proven", 2]);

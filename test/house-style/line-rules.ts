@@ -23,6 +23,8 @@ const isHistory = (path: string) => /^(db|docs\/decisions)\/|^CHANGELOG\.md$/.te
 const isHouseStyle = (path: string) => path.startsWith("test/house-style");
 
 const code = (path: string) => isCode(path) && !isHouseStyle(path);
+/** Ours that serves or runs for long. */
+const runsAsProcess = (path: string) => /^(src|client|mcp|bin)\//.test(path) && isCode(path) && !isTestCode(path);
 const codeExcept = (paths: string[]) => (path: string) => code(path) && !paths.includes(path);
 
 /** Phrases that are wrong nearly always; what to write instead beside those that are not obvious. */
@@ -87,11 +89,39 @@ export const lineRules: LineRule[] = [
     inComments: false,
   },
   {
+    rule: "no promise is thrown away with void",
+    instead: "say what happens to its error: .catch(...), with reportDefect when it never rejects",
+    pattern: /\bvoid (?!\(await )[\w(#]/,
+    example: '  server.on("request", (request) => void serve(request));',
+    appliesTo: runsAsProcess,
+    inComments: false,
+  },
+  {
+    rule: "no listener and no timer is async",
+    instead:
+      "an error in it would end the process: call an async function, and say in .catch(...) what happens to its error",
+    pattern:
+      /(\.(on|once|onReconnect|prependListener|addEventListener)|\b(set(Timeout|Interval|Immediate)|subscribe|queueMicrotask))\((["\w.]+, )?async\b/,
+    example: '  socket.on("data", async (bytes) => {',
+    appliesTo: runsAsProcess,
+    inComments: false,
+  },
+  {
     rule: "SQL names its columns",
     instead: "list the columns: a column that a migration adds must not appear in answers by itself",
     pattern: /\bSELECT\s+(\w+\.)?\*|\bRETURNING \*/i,
     example: "  `SELECT d.* FROM domains AS d`,",
     appliesTo: (path) => (code(path) && !isTestCode(path)) || path.endsWith(".sql"),
+    inComments: false,
+  },
+  {
+    rule: "only src/lib/net/name-lookups.ts looks up names that strangers have given",
+    instead:
+      "use context.names, which has a deadline and turns by account, and connect to the addresses that you judged: fetch and dns.lookup call getaddrinfo",
+    pattern: /\bfrom "(node:)?dns(\/promises)?"|\bfetch\(/,
+    example: 'import { lookup } from "node:dns/promises";',
+    appliesTo: (path) =>
+      path.startsWith("src/") && codeExcept(["src/lib/net/name-lookups.ts"])(path) && !isTestCode(path),
     inComments: false,
   },
   {
@@ -105,7 +135,9 @@ export const lineRules: LineRule[] = [
       codeExcept([
         "src/use-case/newest-first.ts",
         "src/use-case/paging.ts",
+        "src/db/parts.ts",
         "src/progress/rows.ts",
+        "src/webhooks/turns.ts",
         "src/domains/changes/due.ts",
         "src/domains/changes/write.ts",
       ])(path) &&

@@ -55,7 +55,8 @@ export async function startWithWorkers(t: Scope, options: WorkersOptions = {}) {
   const processes = new Set<WorkerProcess>();
   // Before everything that they use: a worker that is still starting would miss its files, and report that.
   t.after(() => Promise.all([...processes].map((worker) => worker.kill())));
-  const registry = { transformTimeoutMs: 500, pollIntervalMs: 50, ...models } as Partial<RegistryProfile>;
+  const { lockNewNames = false } = profile;
+  const registry = { transformTimeoutMs: 500, pollIntervalMs: 50, lockNewNames, ...models } as Partial<RegistryProfile>;
   const gateway = await startTestGateway(t, { worker: false, node, sandbox, registry });
   const folder = await mkdtemp(join(tmpdir(), "deedhouse-workers-"));
   t.after(() => rm(folder, { recursive: true, force: true }));

@@ -5,7 +5,17 @@ import { assertError } from "../harness/assert-reply.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
 import { createSteeredClock } from "../harness/steered-clock.ts";
-import { deliveriesOf, type MadeWebhook, makeWebhook, startReceiver, tell, textsOf, until } from "./stage.ts";
+import {
+  deliveriesOf,
+  type MadeWebhook,
+  makeWebhook,
+  postWebhook,
+  shownWebhook,
+  startReceiver,
+  tell,
+  textsOf,
+  until,
+} from "./stage.ts";
 
 const clock = createSteeredClock();
 const gateway = await startTestGateway({ after }, { clock });
@@ -46,7 +56,7 @@ test("a receiver that answers 500 for a day gets everything afterwards, each eve
   clock.skip(1);
   await until("all are delivered", async () => {
     const page = await deliveriesOf(gateway, reseller, webhook, "?take=100");
-    return page.length === 31 && page.every(({ status }) => status === "Delivered");
+    return page.length === 32 && page.every(({ status }) => status === "Delivered");
   });
   const texts = new Map<string, Set<string>>();
   for (const { event } of receiver.received) {
@@ -94,6 +104,31 @@ test("when every delivery has failed for three days it is disabled with an alarm
     await gateway.send(reseller, "POST", `${webhook.path}/deliveries/${event_id}/resend`);
   }
   await until("all arrive", () => new Set(textsOf(receiver.received)).size === 3);
+});
+
+test("a URL that never answers its test gets few, and after three days its webhook is disabled without an alarm", async (t) => {
+  const reseller = await gateway.addReseller();
+  const receiver = await startReceiver(t);
+  receiver.showsTests = true;
+  receiver.answer = (response) => void response.writeHead(404).end();
+  const webhook = await postWebhook(gateway, reseller, receiver.url);
+  await tell(gateway, reseller, "kept");
+  await until("it fails", async () => (await shownWebhook(gateway, reseller, webhook)).failing_since !== undefined);
+  for (let hours = 0; (await shownWebhook(gateway, reseller, webhook)).enabled; hours += 12) {
+    assert.ok(hours <= 96, "it is disabled after three days");
+    const before = receiver.received.length;
+    clock.skip(12.1);
+    await until("it tries again", () => receiver.received.length > before);
+    await stepEnded(webhook);
+  }
+  const shown = await shownWebhook(gateway, reseller, webhook);
+  assert.deepEqual([shown.verified, shown.disabled_reason], [false, "Its URL has not answered a test for 3 days."]);
+  assert.ok(receiver.received.every(({ event }) => event.type === "webhook.test"));
+  const alarms = "SELECT FROM alarms WHERE kind = 'webhook' AND subject = $1";
+  assert.equal((await runSql(gateway.databaseUrl, alarms, [webhook.id])).length, 0);
+  receiver.answer = (response) => void response.writeHead(200).end();
+  assert.equal((await gateway.send(reseller, "PUT", webhook.path, { body: { enabled: true } })).status, 200);
+  await until("what was kept arrives", () => textsOf(receiver.received).includes("kept"));
 });
 
 test("one that hangs with a thousand events delays no other", async (t) => {

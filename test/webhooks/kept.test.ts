@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { after, test } from "node:test";
 import { startTestGateway } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
-import { deliveriesOf, type MadeWebhook, makeWebhook, startReceiver, tell, until } from "./stage.ts";
+import { deliveriesOf, type MadeWebhook, makeWebhook, shownWebhook, startReceiver, tell, until } from "./stage.ts";
 
 const gateway = await startTestGateway({ after });
 const words = (count: number) => Array.from({ length: count }, (_, index) => `n${index}`);
@@ -95,7 +95,7 @@ test("no more than five thousand deliveries wait; what happens meanwhile stays i
   await until("it is counted", async () => (await pending()) === 5_001);
   await runSql(
     gateway.databaseUrl,
-    "UPDATE webhook_deliveries SET next_at = now() FROM webhooks WHERE webhooks.id = webhook_id AND webhook_code = $1 AND event_id < 'evt_1_1_2'",
+    "UPDATE webhook_deliveries SET next_at = now() FROM webhooks WHERE webhooks.id = webhook_id AND webhook_code = $1 AND event_id LIKE 'evt_1_1_1__'",
     [webhook.id],
   );
   assert.equal((await gateway.send(owner, "POST", `${webhook.path}/test`)).status, 202);
@@ -104,7 +104,7 @@ test("no more than five thousand deliveries wait; what happens meanwhile stays i
 
 test("the last hundred tests of a webhook are kept", async (t) => {
   const owner = await gateway.addReseller();
-  const receiver = await startReceiver(t);
+  const [receiver, second] = [await startReceiver(t), await startReceiver(t)];
   const webhook = await makeWebhook(gateway, owner, receiver.url);
   await addDeliveries(webhook, 150, "Delivered");
   await runSql(
@@ -113,5 +113,10 @@ test("the last hundred tests of a webhook are kept", async (t) => {
     [webhook.id],
   );
   assert.equal((await gateway.send(owner, "POST", `${webhook.path}/test`)).status, 202);
+  assert.equal(await count(webhook, "type = 'webhook.test'"), 100);
+  await until("it is delivered", async () => (await count(webhook, "status = 'Pending'")) === 0);
+  const changed = await gateway.send(owner, "PUT", webhook.path, { body: { url: second.url } });
+  assert.equal(changed.status, 200, changed.text);
+  await until("the new URL answers its test", async () => (await shownWebhook(gateway, owner, webhook)).verified);
   assert.equal(await count(webhook, "type = 'webhook.test'"), 100);
 });

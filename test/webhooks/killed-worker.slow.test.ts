@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startWithWorkers } from "../orders/worker-process.ts";
-import { deliveriesOf, makeWebhook, startReceiver, tell, textsOf, until } from "./stage.ts";
+import { deliveriesOf, postWebhook, startReceiver, tell, textsOf, until } from "./stage.ts";
 
 test("workers that are killed lose no event, and send it again only with its id", async (t) => {
   const workers = await startWithWorkers(t);
   const { gateway } = workers;
   const reseller = await gateway.addReseller();
   const receiver = await startReceiver(t);
-  const webhook = await makeWebhook(gateway, reseller, receiver.url);
+  const webhook = await postWebhook(gateway, reseller, receiver.url);
   const rounds = 3;
   for (let round = 0; round < rounds; round++) {
     const worker = await workers.start();
@@ -29,7 +29,8 @@ test("workers that are killed lose no event, and send it again only with its id"
   await until("all are delivered", async () => {
     const page = await deliveriesOf(gateway, reseller, webhook, "?status=Delivered&take=100");
     const { length: rest } = await deliveriesOf(gateway, reseller, webhook, "?status=Delivered&take=100&skip=100");
-    return page.length + rest === rounds * 20;
+    // And the test of its URL.
+    return page.length + rest === rounds * 20 + 1;
   });
   const ids = new Map<string, string>();
   for (const { event } of receiver.received) {

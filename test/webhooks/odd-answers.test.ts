@@ -6,12 +6,14 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
 import { systemClock } from "#lib/clock.ts";
+import { createNameLookups } from "#lib/net/name-lookups.ts";
 import { sendWebhook } from "#webhooks/send.ts";
 import { startReceiver } from "./stage.ts";
 
 const webhooks = { ranges: ["127.0.0.0/8"], allowsPlainHttp: true, ca: undefined };
+const names = createNameLookups([]);
 const send = (url: string) =>
-  sendWebhook({ webhooks, dnsServers: [], clock: systemClock }, { headers: {}, body: "{}", url });
+  sendWebhook({ webhooks, names, clock: systemClock }, { resellerId: 1, headers: {}, body: "{}", url });
 
 /** @returns the URL of a server that does this with each connection, once the request has begun */
 async function startRaw(t: TestContext, serve: (socket: Socket) => unknown): Promise<string> {
@@ -51,6 +53,51 @@ test("an endless answer is read to 4 KiB", async (t) => {
   assert.deepEqual([attempt.isDelivered, attempt.answerText?.length], [true, 4_096]);
 });
 
+test("an answer that drips is over a second after its status", async (t) => {
+  let timer: NodeJS.Timeout | undefined;
+  t.after(() => clearInterval(timer));
+  const url = await startRaw(t, (socket) => {
+    socket.write("HTTP/1.1 200 OK\r\n\r\n");
+    timer = setInterval(() => socket.write("x"), 50);
+  });
+  const attempt = await send(url);
+  assert.equal(attempt.isDelivered, true, attempt.errorText);
+  // It drips twenty times a second; an attempt lasts ten.
+  assert.ok((attempt.answerText?.length ?? 0) < 60, `${attempt.answerText?.length} drops were awaited`);
+});
+
+test("a receiver may send four informational answers first, and no more", async (t) => {
+  for (const [count, status] of [
+    [4, 204],
+    [5, undefined],
+  ] as const) {
+    const url = await startRaw(t, (socket) => {
+      socket.end(`${"HTTP/1.1 103 Early Hints\r\n\r\n".repeat(count)}HTTP/1.1 204 No Content\r\n\r\n`);
+    });
+    const attempt = await send(url);
+    assert.equal(attempt.answerStatus, status, `${count}: ${attempt.errorText}`);
+  }
+});
+
+test("informational answers without end are not read", async (t) => {
+  let written = 0;
+  const closed = Promise.withResolvers<void>();
+  const url = await startRaw(t, (socket) => {
+    const burst = "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(1_000);
+    const more = () => {
+      written += burst.length;
+      socket.write(burst, (error) => error ?? more());
+    };
+    socket.once("close", () => closed.resolve());
+    more();
+  });
+  const attempt = await send(url);
+  await closed.promise;
+  assert.match(attempt.errorText ?? "", /informational answers without end/);
+  // What fits into the buffers of both ends.
+  assert.ok(written < 20_000_000, `${written} bytes were taken`);
+});
+
 test("a receiver that is busy says for how long, up to an hour", async (t) => {
   const receiver = await startReceiver(t);
   for (const [status, header, wanted] of [
@@ -72,8 +119,9 @@ test("a proxy that the environment names is not asked", async (t) => {
   });
   const receiver = await startReceiver(t);
   const code = `import { systemClock } from "#lib/clock.ts"; import { sendWebhook } from "#webhooks/send.ts";
-    const context = { webhooks: ${JSON.stringify(webhooks)}, dnsServers: [], clock: systemClock };
-    const sent = await sendWebhook(context, { headers: {}, body: "{}", url: process.env.RECEIVER });
+    import { createNameLookups } from "#lib/net/name-lookups.ts";
+    const context = { webhooks: ${JSON.stringify(webhooks)}, names: createNameLookups([]), clock: systemClock };
+    const sent = await sendWebhook(context, { resellerId: 1, headers: {}, body: "{}", url: process.env.RECEIVER });
     await fetch("http://a.example/").catch(() => {});
     console.log(sent.answerStatus);`;
   const env = { ...process.env, NODE_USE_ENV_PROXY: "1", HTTP_PROXY: proxy, http_proxy: proxy, RECEIVER: receiver.url };

@@ -8,7 +8,7 @@ import { after, test } from "node:test";
 import { freePorts } from "../harness/free-ports.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { repository } from "../harness/running-system.ts";
-import { deliveriesOf, makeWebhook, tell, until } from "./stage.ts";
+import { deliveriesOf, postWebhook, tell, until } from "./stage.ts";
 
 const page = readFileSync(join(repository, "docs/webhooks.md"), "utf8");
 const programs = [...page.matchAll(/```\w+ \[(\w+)\]\n(.*?)```/gs)].map(([, name, code]) => ({
@@ -41,7 +41,7 @@ for (const { name, code } of programs) {
     writeFileSync(path, code);
     const [port] = await freePorts(1);
     const reseller = await gateway.addReseller();
-    const webhook = await makeWebhook(gateway, reseller, `http://127.0.0.1:${port}/`);
+    const webhook = await postWebhook(gateway, reseller, `http://127.0.0.1:${port}/`);
     const [program = "", ...args] = command(port!, path);
     const env = { ...process.env, PORT: String(port), WEBHOOK_SECRET: webhook.secret };
     const child = spawn(program, args, { env });
@@ -51,6 +51,8 @@ for (const { name, code } of programs) {
     const answers = () => fetch(`http://127.0.0.1:${port}/`, { method: "POST", body: "{}" }).catch(() => undefined);
     await until("it listens", async () => (await answers()) !== undefined);
     assert.equal((await answers())?.status, 401);
+    assert.equal((await gateway.send(reseller, "POST", `${webhook.path}/test`)).status, 202);
+    await until("it takes the test", () => printed.includes("webhook.test"));
     await tell(gateway, reseller, "genuine");
     await until("it arrives", () => printed.includes("domain.notice"));
     await until("it is noted", async () => (await deliveriesOf(gateway, reseller, webhook))[0]?.status === "Delivered");

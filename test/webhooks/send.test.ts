@@ -6,6 +6,7 @@ import { dirname } from "node:path";
 import { test } from "node:test";
 import { testCertificate } from "#hosting/channel/test-channel.ts";
 import { systemClock } from "#lib/clock.ts";
+import { createNameLookups } from "#lib/net/name-lookups.ts";
 import { sendWebhook } from "#webhooks/send.ts";
 import { loadCertificate } from "../../sandbox/registry/certificates.ts";
 import { startTestGateway } from "../harness/gateway.ts";
@@ -13,9 +14,12 @@ import { startNameServer } from "../harness/name-server.ts";
 import { startReceiver } from "./stage.ts";
 
 const loopback = { ranges: ["127.0.0.0/8", "::1/128"], allowsPlainHttp: true, ca: undefined };
-const request = { headers: { "webhook-id": "evt_1_1_1" }, body: "{}" };
+const request = { resellerId: 1, headers: { "webhook-id": "evt_1_1_1" }, body: "{}" };
 const send = (url: string, webhooks: object = {}) =>
-  sendWebhook({ webhooks: { ...loopback, ...webhooks }, dnsServers: [], clock: systemClock }, { ...request, url });
+  sendWebhook(
+    { webhooks: { ...loopback, ...webhooks }, names: createNameLookups([]), clock: systemClock },
+    { ...request, url },
+  );
 
 test("a name that leads to a private address by now is not connected to", async (t) => {
   let connections = 0;
@@ -28,7 +32,7 @@ test("a name that leads to a private address by now is not connected to", async 
   for (const host of ["localhost", "127.0.0.1"]) {
     const attempt = await send(`http://${host}:${port}/`, { ranges: ["10.0.0.0/8"] });
     assert.equal(attempt.isDelivered, false);
-    assert.match(attempt.errorText ?? "", /is not a public address/);
+    assert.match(attempt.errorText ?? "", /There is no public address for/);
   }
   assert.equal(connections, 0);
 });
@@ -40,14 +44,14 @@ test("a name that has led elsewhere since it was judged is judged again, and onl
   const url = receiver.url.replace("127.0.0.1", "hook.example");
   const context = {
     webhooks: { ...loopback, ranges: ["127.0.0.1/32"] },
-    dnsServers: [names.address],
+    names: createNameLookups([names.address]),
     clock: systemClock,
   };
   names.addresses.set("hook.example", ["10.0.0.1", "127.0.0.1", "169.254.169.254"]);
   assert.equal((await sendWebhook(context, { ...request, url })).isDelivered, true);
   names.addresses.set("hook.example", ["127.0.0.2"]);
   const rebound = await sendWebhook(context, { ...request, url });
-  assert.match(rebound.errorText ?? "", /hook\.example is not a public address/);
+  assert.match(rebound.errorText ?? "", /There is no public address for hook\.example/);
   assert.equal(receiver.received.length, 1);
 });
 

@@ -19,8 +19,10 @@ export interface Received {
 
 export interface Receiver {
   url: string;
+  /** Without the test that its URL must answer first, unless `showsTests`. */
   received: Received[];
-  /** How it answers; by default 204. */
+  showsTests: boolean;
+  /** How it answers; by default 204. The first test gets 204 unless it is shown. */
   answer: (response: ServerResponse, received: Received) => void;
 }
 
@@ -29,6 +31,11 @@ export async function startReceiver(scope: Scope, pair?: { cert: string; key: st
   const listener: RequestListener = async (request, response) => {
     const body = await text(request);
     const got = { headers: request.headers, text: body, event: JSON.parse(body) };
+    if (!receiver.showsTests && got.event.type === "webhook.test") {
+      receiver.showsTests = true;
+      response.writeHead(204).end();
+      return;
+    }
     receiver.received.push(got);
     receiver.answer(response, got);
   };
@@ -42,6 +49,7 @@ export async function startReceiver(scope: Scope, pair?: { cert: string; key: st
   const receiver: Receiver = {
     url: `${pair ? "https" : "http"}://127.0.0.1:${port}/hook?shop=1`,
     received: [],
+    showsTests: false,
     answer: (response) => void response.writeHead(204).end(),
   };
   return receiver;
@@ -53,7 +61,39 @@ export interface MadeWebhook {
   path: string;
 }
 
+/** A webhook whose URL has answered its test. */
 export async function makeWebhook(
+  gateway: TestGateway,
+  as: TestReseller,
+  url: string,
+  more: object = {},
+): Promise<MadeWebhook> {
+  const made = await postWebhook(gateway, as, url, more);
+  await until("the URL answers its test", async () => (await shownWebhook(gateway, as, made)).verified);
+  return made;
+}
+
+export interface ShownWebhook {
+  url: string;
+  description: string;
+  types?: string[];
+  verified: boolean;
+  enabled: boolean;
+  disabled_reason?: string;
+  failing_since?: string;
+  pending: number;
+}
+
+export async function shownWebhook(
+  gateway: TestGateway,
+  as: TestReseller,
+  { path }: MadeWebhook,
+): Promise<ShownWebhook> {
+  return (await gateway.send(as, "GET", path)).body as ShownWebhook;
+}
+
+/** A webhook whose URL has not answered yet. */
+export async function postWebhook(
   gateway: TestGateway,
   as: TestReseller,
   url: string,

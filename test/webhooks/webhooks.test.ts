@@ -5,7 +5,7 @@ import type { ShownEvent } from "#events/catalogue.ts";
 import { assertError } from "../harness/assert-reply.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
-import { assertSigned, deliveriesOf, makeWebhook, startReceiver, tell, textsOf, until } from "./stage.ts";
+import { assertSigned, deliveriesOf, makeWebhook, shownWebhook, startReceiver, tell, textsOf, until } from "./stage.ts";
 
 const gateway = await startTestGateway({ after });
 const owner = await gateway.addReseller();
@@ -34,8 +34,8 @@ test("a registration arrives at the webhook, signed, as GET /events has it", asy
     assertSigned(received, webhook.secret);
   }
   await until(
-    "both are noted",
-    async () => (await deliveriesOf(gateway, owner, webhook, "?status=Delivered")).length === 2,
+    "both and the test are noted",
+    async () => (await deliveriesOf(gateway, owner, webhook, "?status=Delivered")).length === 3,
   );
   const [delivery] = await deliveriesOf(gateway, owner, webhook);
   assert.equal(delivery?.answer_status, 204);
@@ -100,7 +100,7 @@ test("a test and a resend are deliveries like others; the resend has the same id
   await tell(gateway, reseller, "again, please");
   await until(
     "it is noted",
-    async () => (await deliveriesOf(gateway, reseller, webhook, "?status=Delivered")).length === 2,
+    async () => (await deliveriesOf(gateway, reseller, webhook, "?status=Delivered")).length === 3,
   );
   const { id } = receiver.received[1]!.event;
   const resent = await gateway.send(reseller, "POST", `${webhook.path}/deliveries/${id}/resend`);
@@ -147,6 +147,24 @@ test("a failure that ends after its reseller has given another address is not th
   await until("the next one arrives", () => textsOf(mended.received).includes("next"));
   const shown = (await gateway.send(owner, "GET", made.path)).body as { enabled: boolean; failing_since?: string };
   assert.deepEqual([shown.enabled, shown.failing_since], [true, undefined]);
+});
+
+test("a failure ends although the database keeps its beginning more precisely than the program", async (t) => {
+  const reseller = await gateway.addReseller();
+  const receiver = await startReceiver(t);
+  receiver.answer = (response) => void response.writeHead(500).end();
+  const webhook = await makeWebhook(gateway, reseller, receiver.url);
+  const since = async () => (await shownWebhook(gateway, reseller, webhook)).failing_since;
+  await tell(gateway, reseller, "one");
+  await until("it fails", async () => (await since()) !== undefined);
+  await runSql(
+    gateway.databaseUrl,
+    "UPDATE webhooks SET failing_since = failing_since + interval '7 microseconds', paused_until = paused_until + interval '7 microseconds' WHERE webhook_code = $1",
+    [webhook.id],
+  );
+  receiver.answer = (response) => void response.writeHead(204).end();
+  assert.equal((await gateway.send(reseller, "POST", `${webhook.path}/test`)).status, 202);
+  await until("it is well again", async () => (await since()) === undefined);
 });
 
 test("an account has ten webhooks at most", async () => {

@@ -41,10 +41,11 @@ function changedAddresses(
   return [...left, ...(add ? addressesOf(add, "addr") : [])];
 }
 
-/** Refuses to rename a host that names of other registrars delegate to (2305). */
+/** Refuses a name in use (2302), and to rename an external host that names of other registrars delegate to (2305; RFC 5732 §3.2.5). */
 function requireRenamable(registry: Registry, registrar: string, host: Host, name: string): void {
   if (registry.store.hosts.find(name)) throw new Refusal(2302, `${name} exists already`);
   requireSuperordinate(registry, registrar, name);
+  if (superordinateName(host.name, registry.suffixes) !== undefined) return;
   const foreign = registry.store.domains
     .values()
     .find(

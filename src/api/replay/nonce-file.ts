@@ -5,6 +5,7 @@
 import { closeSync, fdatasync, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { reportDefect } from "#lib/report-defect.ts";
 
 /** A request that was answered; `timestamp` is in unix seconds. */
 export interface NonceEntry {
@@ -92,13 +93,18 @@ export class NonceFile implements ListedFile {
   /** Ends appending. */
   close(): void {
     const inProgress = this.#nextSync ?? this.#syncing;
-    if (inProgress) inProgress.catch(() => {}).then(() => this.#release());
-    else this.#release();
+    const release = () => this.#release();
+    // Without it, the file keeps its unused room, which its readers ignore.
+    if (inProgress) inProgress.then(release, release).catch(reportDefect);
+    else release();
   }
 
   #release(): void {
-    ftruncateSync(this.#fd, this.bytes);
-    closeSync(this.#fd);
+    try {
+      ftruncateSync(this.#fd, this.bytes);
+    } finally {
+      closeSync(this.#fd);
+    }
   }
 }
 

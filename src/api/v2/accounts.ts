@@ -128,7 +128,7 @@ const form: AccountOrderForm = {
   parse(rawBody) {
     const { servicepack_id: packId, identifier, ftp_password } = parseBody(requestBody, rawBody);
     if (typeof packId !== "string" && !Number.isSafeInteger(packId)) {
-      throw invalidField("servicepack_id", "This field must be an integer, or a string of digits.");
+      throw invalidField("servicepack_id", "Give a whole number, or a string of digits.");
     }
     return { packId: String(packId), identifier, password: ftp_password ?? undefined };
   },

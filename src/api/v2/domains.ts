@@ -1,5 +1,6 @@
 /** Domains as /v2 shows them. */
 import Type, { type Static } from "typebox";
+import { presentSecond, wholeSecond } from "#api/v2/instant.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { type Contact, findProfile, joinedProfileColumns, profileColumnNames } from "#domains/contacts/contact.ts";
@@ -10,17 +11,17 @@ import { type DomainRow, domainColumns } from "#domains/portfolio/present.ts";
 import { domainReader } from "#domains/portfolio/read.ts";
 import type { ShownDomain } from "#domains/portfolio/shown.ts";
 import { isSent } from "#domains/renewals/scheduled-order.ts";
-import { domainName, instant, textLike } from "#use-case/docs.ts";
+import { domainName, textLike } from "#use-case/docs.ts";
 import type { Caller } from "#use-case/use-case.ts";
 
 const briefShape = Type.Object(
-  { domain_name: domainName, expiration_date: instant, will_renew: Type.Boolean({ examples: [true] }) },
+  { domain_name: domainName, expiration_date: wholeSecond, will_renew: Type.Boolean({ examples: [true] }) },
   { title: "DomainV2" },
 );
 
 const presentInBrief = ({ domain_name, expiration_date, will_renew }: DomainRow): Static<typeof briefShape> => ({
   domain_name: domain_name!,
-  expiration_date: expiration_date!.toISOString(),
+  expiration_date: presentSecond(expiration_date!),
   will_renew: will_renew!,
 });
 

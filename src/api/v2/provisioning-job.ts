@@ -1,4 +1,5 @@
 import Type, { type Static } from "typebox";
+import { presentSecond, wholeSecond } from "#api/v2/instant.ts";
 import { parseJobId } from "#api/v2/job-id.ts";
 import type { Context } from "#context.ts";
 import type { OrderStatus } from "#domains/orders/states.ts";
@@ -7,7 +8,7 @@ import { ApiError } from "#errors.ts";
 import { type AccountDetails, findAccountById, followAccount } from "#hosting/accounts/read.ts";
 import type { OrderCode } from "#lib/order-code.ts";
 import { checkAfter } from "#use-case/check-after.ts";
-import { instant, textLike } from "#use-case/docs.ts";
+import { textLike } from "#use-case/docs.ts";
 import { requireScope } from "#use-case/scope.ts";
 import type { Answer, UseCase, UseCaseRequest } from "#use-case/use-case.ts";
 import { waitApplied } from "#use-case/wait-applied.ts";
@@ -29,7 +30,7 @@ const openShape = Type.Object(
     id: textLike("01000000-0000-8000-80a1-b2c3d4e5f607"),
     status: Type.Enum(["ongoing", "failed", "cancelled"]),
     completion: Type.Object({
-      estimate: Type.String({ ...instant, description: "When it will usually be over, or when it was." }),
+      estimate: Type.String({ ...wholeSecond, description: "When it will usually be over, or when it was." }),
     }),
   },
   { title: "OpenJob" },
@@ -134,6 +135,6 @@ function present(context: Context, request: UseCaseRequest, id: string, state: J
   }
   const seconds = checkAfter(secondsLeft ?? 0);
   const estimate = endedAt ?? new Date(context.clock.now().getTime() + Number(seconds) * 1000);
-  const body: Static<typeof openShape> = { id, status, completion: { estimate: estimate.toISOString() } };
+  const body: Static<typeof openShape> = { id, status, completion: { estimate: presentSecond(estimate) } };
   return { status: 200, headers: { ...applied, ...(status === "ongoing" && { "retry-after": seconds }) }, body };
 }

@@ -16,6 +16,7 @@ import {
 } from "#domains/changes/change.ts";
 import { later } from "#domains/changes/proof.ts";
 import { stateOf } from "#domains/changes/states.ts";
+import { onName } from "#domains/changes/turns.ts";
 import { applyEvent, write } from "#domains/changes/write.ts";
 import { holdMaintenance } from "#domains/registry/maintenance.ts";
 import { LeaseLost } from "#domains/registry/owner-lease.ts";
@@ -34,27 +35,38 @@ export async function advance<Row extends ChangeRow, O extends Outcome>(
 ): Promise<void> {
   const { context } = sessions;
   for (;;) {
-    let row = await machine.find(context, id);
+    const row = await machine.find(context, id);
     if (!row || machine.states.isFinal(stateOf(row))) return;
     if (!context.lease.isHeld()) throw new LeaseLost(context.lease);
     try {
       if (await mustWait(sessions, machine, row)) return;
-      const wasAway = isAway(sessions);
-      let outcome = await machine.step(sessions, row);
-      while (outcome?.isFree) {
-        row = applyEvent(machine, row, outcome, context.clock.now());
-        outcome = await machine.step(sessions, row);
-      }
-      if (!outcome) return;
-      const told = withAlarm(sessions, machine, row, outcome, wasAway);
-      const timed = withDelay(sessions, machine, row, told);
-      const { next_step_at: nextStepAt } = await record(sessions, machine, row, timed);
-      if (nextStepAt !== null && nextStepAt > context.clock.now()) return;
+      const work = () => stepOnce(sessions, machine, row);
+      // A step that waits for another one must not write so after the other has ended: nothing would wake it.
+      const written = await (machine.isInTurns ? onName(sessions, row.domain_name, work) : work());
+      if (!written || (written.next_step_at !== null && written.next_step_at > context.clock.now())) return;
     } catch (error) {
       // The row has changed since it was read: read it again.
       if (!(error instanceof ChangeConflict)) throw error;
     }
   }
+}
+
+/** @returns the row as it was written; undefined when there was nothing to write */
+async function stepOnce<Row extends ChangeRow, O extends Outcome>(
+  sessions: RegistrySessions,
+  machine: Machine<Row, O>,
+  read: Row,
+): Promise<Row | undefined> {
+  const wasAway = isAway(sessions);
+  let row = read;
+  let outcome = await machine.step(sessions, row);
+  while (outcome?.isFree) {
+    row = applyEvent(machine, row, outcome, sessions.context.clock.now());
+    outcome = await machine.step(sessions, row);
+  }
+  if (!outcome) return undefined;
+  const told = withAlarm(sessions, machine, row, outcome, wasAway);
+  return record(sessions, machine, row, withDelay(sessions, machine, row, told));
 }
 
 /** Whether the row is not due yet, or the registry is in maintenance, which does not count as a failure. */

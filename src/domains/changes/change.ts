@@ -116,6 +116,8 @@ export interface ChangeTable<Row extends ChangeRow, O extends Outcome> {
 
 /** What one kind of row does in its states. */
 export interface Machine<Row extends ChangeRow, O extends Outcome> extends ChangeTable<Row, O> {
+  /** No two of its steps about one name run at the same time, their writes included. */
+  isInTurns?: true;
   /** Sends at most one command. Returns nothing when there is nothing to write. */
   step(sessions: RegistrySessions, row: Row): Promise<O | undefined>;
   /** Since when every try of the row has failed, and the note of its open alarm. Absent: nobody is called. */

@@ -77,9 +77,10 @@ const abandonLost = statement(
 const countAbandoned = statement(
   "contacts-abandoned",
   `SELECT count(*) AS abandoned FROM attempts
-     LEFT JOIN registration_orders AS o ON o.id = order_id LEFT JOIN changes AS change ON change.id = change_id
-   WHERE coalesce(o.registry_id, change.registry_id) = $registry_id AND abandoned_at > greatest($since, (
-     SELECT max(resolved_at) FROM alarms WHERE kind = 'contacts-lost' AND subject = $registry_id))`,
+   WHERE abandoned_at > greatest($since, (
+       SELECT max(resolved_at) FROM alarms WHERE kind = 'contacts-lost' AND subject = $registry_id))
+     AND coalesce((SELECT registry_id FROM registration_orders AS o WHERE o.id = order_id),
+       (SELECT registry_id FROM changes AS change WHERE change.id = change_id)) = $registry_id`,
   { abandoned: "int8" },
 );
 

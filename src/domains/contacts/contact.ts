@@ -201,17 +201,20 @@ function parseField(
   field: string,
   problems: ValidationError[],
 ): string | undefined {
-  const fail = (text: string) => void problems.push(invalid(field, text));
+  const fail = (text: string) => {
+    problems.push(invalid(field, text));
+  };
   const given = value ?? "";
-  if (typeof given !== "string") return fail("This field must be a text.") as undefined;
+  if (typeof given !== "string") return fail("Give a string.") as undefined;
   const text = given.trim();
   if (text === "") {
-    const error_text = "This field is required: a contact that is sent must be complete.";
+    const error_text = "Required, because a contact that is sent must be complete.";
     if (isRequired) problems.push({ error_code: "missing", error_text, field });
     return undefined;
   }
-  if (unprintable.test(text)) return fail("This field has characters that cannot be printed.") as undefined;
-  if (text.length > charsMax) return fail(`This field may have ${charsMax} characters.`) as undefined;
+  if (unprintable.test(text))
+    return fail("This field has characters that cannot be printed: remove them.") as undefined;
+  if (text.length > charsMax) return fail(`Give at most ${charsMax} characters.`) as undefined;
   const parsed = parse ? parse(text) : text;
   return parsed ?? (fail(says ?? "This field is not valid.") as undefined);
 }

@@ -1,14 +1,8 @@
 /** What uses a contact: the names that have it, those that can be restored with it, and the orders that will send it. */
 
 /** SQL: whether a name has the contact. @param known SQL: a row of `registry_contacts` @param now SQL: the present time */
-export const isOfName = (known: string, now: string) => `(
-  EXISTS (SELECT FROM domains WHERE domains.registry_id = ${known}.registry_id AND ${hasHandle("domains", known)})
-  OR EXISTS (SELECT FROM domains_ended AS departure
-    WHERE departure.registry_id = ${known}.registry_id AND departure.restorable_until > ${now} AND ${hasHandle("departure", known)}))`;
-
-const hasHandle = (name: string, known: string) => `(
-  ${name}.handles @> jsonb_build_object('registrant', ${known}.contact_id)
-  OR ${name}.handles @> jsonb_build_object('contacts', jsonb_build_array(jsonb_build_object('id', ${known}.contact_id))))`;
+export const isOfName = (known: string, now: string) =>
+  `is_contact_of_name(${known}.registry_id, ${known}.contact_id, ${now})`;
 
 /** SQL: whether an order that has not ended names the data. @param registry SQL: a condition on the orders' registry */
 export const isOfOrder = (resellerId: string, digest: string, registry = "true") => `(

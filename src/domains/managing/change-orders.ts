@@ -67,7 +67,8 @@ const changeById = statement(
   "change-by-id",
   `SELECT ${Object.keys(columns).map((column) => `change.${column}`)},
      CASE WHEN maintenance_from <= $now::timestamptz AND maintenance_until > $now THEN maintenance_until END AS maintenance_until,
-     name.domain_name IS NOT NULL AS is_in_portfolio, name.registry_ex_date, name.gone_since,
+     name.domain_name IS NOT NULL AS is_in_portfolio, name.expiration_date, name.registry_ex_date,
+     name.gone_since,
      ${attemptsOf("change_id", "change.id")} AS attempts
    FROM changes AS change LEFT JOIN registries AS registry ON registry.id = change.registry_id
      LEFT JOIN domains AS name ON name.domain_name = change.domain_name AND name.reseller_id = change.reseller_id
@@ -76,6 +77,7 @@ const changeById = statement(
     ...columns,
     /** Whether the name belongs to the reseller who has ordered it. */
     is_in_portfolio: "bool",
+    expiration_date: "timestamptz?",
     registry_ex_date: "timestamptz?",
     /** When the registry first showed that the name is not ours any more. */
     gone_since: "timestamptz?",

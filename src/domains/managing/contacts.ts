@@ -65,6 +65,7 @@ const presentRegistrant = statement(
 export const contactsKind: OrderKind = {
   name: "contacts",
   isUrgent: false,
+  isByField: true,
   pendingStatus: "pendingUpdate",
 
   plan: whileHeld(async (sessions, order, info) => {
@@ -192,8 +193,6 @@ export const setContacts: UseCase = {
         }
         await storeContacts(context, tx, resellerId, Object.values(given));
       },
-      // What an earlier one asks for, and this one leaves out, is still wanted.
-      merge: (earlier) => ({ ...earlier, ...refs }),
     });
   },
 };

@@ -2,7 +2,7 @@
 import { attentionLookMs, type Machine } from "#domains/changes/change.ts";
 import { lostAnswer, sendKind, verifyKind } from "#domains/changes/kind.ts";
 import { later, unansweredAttempts } from "#domains/changes/proof.ts";
-import { isChangeHeld, onName } from "#domains/changes/turns.ts";
+import { isChangeHeld } from "#domains/changes/turns.ts";
 import { authCodeKind } from "#domains/managing/auth-code/kind.ts";
 import {
   type ChangeKindName,
@@ -13,10 +13,12 @@ import {
 import { contactsKind } from "#domains/managing/contacts.ts";
 import { dnssecKind } from "#domains/managing/dnssec.ts";
 import { nameserversKind } from "#domains/managing/nameservers.ts";
-import { commandsOf, lookAtPending, type OrderKind, settle } from "#domains/managing/order-kind.ts";
+import { yieldToNewer } from "#domains/managing/newer-orders.ts";
+import { commandsOf, lookAtPending, type OrderKind } from "#domains/managing/order-kind.ts";
 import { deleteOrderKind } from "#domains/managing/paid/delete.ts";
 import { renewOrderKind } from "#domains/managing/paid/renew-kind.ts";
 import { restoreOrderKind } from "#domains/managing/paid/restore.ts";
+import { settle } from "#domains/managing/settle.ts";
 import { changeState } from "#domains/managing/states.ts";
 import { transferAnswerKind } from "#domains/managing/transfer-answer.ts";
 import { transferLockKind } from "#domains/managing/transfer-lock.ts";
@@ -39,7 +41,8 @@ const turnLookMs = 30_000;
 
 export const changeMachine: Machine<ChangeOrder, ChangeOutcome> = {
   ...changeTable,
-  step: (sessions, order) => onName(sessions, order.domain_name, () => step(sessions, order)),
+  isInTurns: true,
+  step,
   delayMs: ({ renewal_id }, { operatorNote }) => (renewal_id !== null && operatorNote ? attentionLookMs : undefined),
   // The schedule's orders have weeks, and their renewals call an operator.
   failing: ({ renewal_id, waiting_since: since, operator_note: note }) =>
@@ -49,6 +52,7 @@ export const changeMachine: Machine<ChangeOrder, ChangeOutcome> = {
 async function step(sessions: RegistrySessions, order: ChangeOrder): Promise<ChangeOutcome> {
   const kind = kinds[order.kind];
   const state = changeState(order);
+  const newer = state === "NotProvisioned" ? undefined : await yieldToNewer(sessions, order, kind);
   if (order.settle_as !== null) return settle(sessions, order, kind);
   switch (state) {
     case "NotProvisioned":
@@ -57,6 +61,7 @@ async function step(sessions: RegistrySessions, order: ChangeOrder): Promise<Cha
     case "Processing (send)":
       // The process that sent it is gone: it may have been executed.
       if (unansweredAttempts(order.attempts).length > 0) return lostAnswer(sessions);
+      if (newer !== undefined) return { event: "superseded", reason: `superseded by ${newer}` };
       if (await isChangeHeld(sessions, order)) return { nextStepAt: later(sessions, turnLookMs) };
       return sendKind(sessions, changeTable, order, commandsOf(kind, order));
     case "Processing (verify: answered)":

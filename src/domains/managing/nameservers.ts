@@ -5,16 +5,17 @@ import type { Ask } from "#domains/changes/proof.ts";
 import type { ChangeOrder } from "#domains/managing/change-orders.ts";
 import { type OrderKind, type Plan, whileHeld } from "#domains/managing/order-kind.ts";
 import { placeAnswers, placeChange, placeErrors } from "#domains/managing/place.ts";
-import { nextHostStep } from "#domains/name-servers/host-objects.ts";
+import { type Glue, nextHostStep } from "#domains/name-servers/host-objects.ts";
 import {
   checkAddresses,
+  isBelow,
   nameServersField,
   ownSuperordinates,
   parseNameServers,
   superordinateOf,
   type WantedHost,
 } from "#domains/name-servers/wanted.ts";
-import type { ShownDomain } from "#domains/portfolio/shown.ts";
+import { withGlue } from "#domains/portfolio/shown.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { invalidField } from "#errors.ts";
 import { canonicalAddress } from "#lib/net/plain-address.ts";
@@ -83,6 +84,8 @@ async function planObjects(
   const own = await ownSuperordinates(context.database, { resellerId, domainName, registry }, wanted);
   const { attempts } = order;
   const step = await nextHostStep(ask, { domainName, registry, hosts: wanted, delegated, own, attempts });
+  // However the order ends: what a command has changed is shown.
+  await showGlue(sessions, order, step.glue);
   if (step.is === "send") {
     const { host, command } = step;
     const [other] = await context.database.query(hostInDoubt, { id: order.id, registry_id: registry.id, host });
@@ -90,25 +93,21 @@ async function planObjects(
     return { is: "unknown", reason: `a command of ${other.change_code} about ${host} may still be executed` };
   }
   if (step.is !== "ready") return step;
-  for (const [host, addresses] of step.glue) {
-    const above = superordinateOf(host, registry);
-    if (above !== undefined && above !== domainName) {
-      await context.database.query(takeGlue, { name: above, host, addresses: JSON.stringify(addresses) });
-    }
-  }
-  if (order.shown) order.shown = withGlue(order.shown, domainName, step.glue);
   return planUpdate(order.domain_name, "objects", {
     added: wanted.filter(({ name }) => !delegated.has(name)).map(({ name }) => ({ name, addresses: [] })),
     removed: present.filter(({ name }) => wanted.every((host) => host.name !== name.toLowerCase())),
   });
 }
 
-function withGlue(shown: ShownDomain, domainName: string, glue: ReadonlyMap<string, readonly string[]>): ShownDomain {
-  const servers = shown.name_servers.map(({ name }) => {
-    const addresses = glue.get(name.toLowerCase());
-    return addresses && isBelow(name.toLowerCase(), domainName) ? { name, addresses } : { name };
-  });
-  return { ...shown, name_servers: servers };
+/** The name above a host shows its addresses. */
+async function showGlue({ context, profile }: RegistrySessions, order: ChangeOrder, glue: Glue): Promise<void> {
+  for (const [host, addresses] of glue) {
+    const above = superordinateOf(host, profile);
+    if (above !== undefined && above !== order.domain_name) {
+      await context.database.query(takeGlue, { name: above, host, addresses: JSON.stringify(addresses) });
+    }
+  }
+  if (order.shown) order.shown = withGlue(order.shown, order.domain_name, glue);
 }
 
 function planAttributes({ domain_name: domainName }: ChangeOrder, info: DomainInfo, wanted: WantedHost[]): Plan {
@@ -130,8 +129,6 @@ function planAttributes({ domain_name: domainName }: ChangeOrder, info: DomainIn
       .map((name) => ({ name, addresses: [] })),
   });
 }
-
-const isBelow = (host: string, name: string) => host === name || host.endsWith(`.${name}`);
 
 function planUpdate(
   name: string,

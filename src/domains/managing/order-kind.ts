@@ -24,8 +24,9 @@ export type Plan =
   /**
    * @param found what later steps need to know; written before the command is sent
    * @param priced a command that costs money, and how it is sent with the price that is agreed to
+   * @param isNext it is not the last command once more, although it has the same name
    */
-  | { is: "send"; command: EppCommand<unknown>; found?: object; priced?: Priced }
+  | { is: "send"; command: EppCommand<unknown>; found?: object; priced?: Priced; isNext?: boolean }
   /**
    * Something else comes first, and sends at most one command of its own. Its success is the event `prepared`.
    * @param giveUp after a lost answer, once the command was certainly not executed or its effect cannot be found
@@ -35,6 +36,8 @@ export type Plan =
   | { is: "wait"; until: Date; reason?: string }
   /** It cannot be done: `rejected` because of what was ordered, `failed` because of what the registry shows. */
   | { is: "refused"; as: "rejected" | "failed"; reason: string }
+  /** It cannot be done until an operator has helped: meanwhile others about the name may pass. */
+  | { is: "held"; reason: string; operatorNote: string }
   /** The registry did not show enough: ask again. @param operatorNote only a person can find out more */
   | { is: "unknown"; reason: string; operatorNote?: string };
 
@@ -56,6 +59,8 @@ export interface OrderKind {
   isPaid?: true;
   /** Each of its orders is carried out: a newer one does not replace one that was not sent yet. */
   isEachDone?: true;
+  /** Each field of its input is a value of its own: what a newer order leaves out is still wanted. */
+  isByField?: true;
   /** What info shows while a command of this kind is pending (1001; RFC 5731 §2.3); a kind without one is never pending. */
   pendingStatus?: string;
   /** What is left to do, from a fresh `<info>`. @param ask for what `<info>` about the name does not show */
@@ -67,6 +72,8 @@ export interface OrderKind {
   settledEnd?(order: ChangeOrder): ChangeEnd;
   /** The event of a result code, where it is not the usual one. */
   meaning?(code: number, sessions: RegistrySessions): ChangeEvent | undefined;
+  /** What becomes of a refusal, where the order does something else before it ends. @param command that the registry has refused */
+  refused?(order: ChangeOrder, refusal: ChangeOutcome, command?: string): ChangeOutcome;
   /** What its next plan must know about a command that was refused, though `<info>` had not shown why. */
   disputed?(sessions: RegistrySessions, order: ChangeOrder, clTrid: string, code: number): Promise<void>;
 }
@@ -128,7 +135,7 @@ const policyCode = 2306;
 const creditCode = 2104;
 
 /** Orders of the schedule have weeks, and there may be thousands. */
-function purposeOf({ renewal_id, is_urgent }: ChangeOrder): SessionPurpose {
+export function purposeOf({ renewal_id, is_urgent }: ChangeOrder): SessionPurpose {
   if (renewal_id !== null) return "renewal";
   return is_urgent ? "urgent-change" : "change";
 }
@@ -142,12 +149,12 @@ export function commandsOf(kind: OrderKind, of: ChangeOrder): Kind<ChangeOrder, 
     async frame(sessions, order) {
       const plan = await lookAndPlan(sessions, order, kind, await askInfo(sessions, order.domain_name, purpose));
       if (plan.is === "prepare") return { instead: await plan.prepare() };
-      if (plan.is !== "send") return { instead: outcomeOf(order, plan) };
+      if (plan.is !== "send") return { instead: outcomeOf(kind, order, plan) };
       const { command, found, priced } = plan;
       // After the look, so that nothing is asked about a command that is not sent, and no price decides about one that was.
       const by = order.renewal_id === null ? "order" : "schedule";
       const price = priced && (await agreePrice(sessions, order.domain_name, priced.asked, by));
-      if (price && price.is !== "agreed") return { instead: keptOpen(order, notAgreed(order, price)) };
+      if (price && price.is !== "agreed") return { instead: keptOpen(kind, order, notAgreed(order, price)) };
       order.found = { ...(order.found as object), ...found, fee: price?.fee } satisfies FoundFee;
       return { command: priced && price?.fee ? priced.withFee(price.fee) : command };
     },
@@ -163,15 +170,15 @@ export function commandsOf(kind: OrderKind, of: ChangeOrder): Kind<ChangeOrder, 
     async answered(sessions, order, answer) {
       const { event, attempt, response } = answer;
       if (event === "disputed") await kind.disputed?.(sessions, order, attempt.clTrid, response.code);
-      return keptOpen(order, readAnswer(sessions, order, answer));
+      return keptOpen(kind, order, readAnswer(sessions, order, answer), answer.command);
     },
     unreachable: (reason) => ({ event: "not-executed", countsAsFailure: true, reason }),
     invalid(attempt, reason, isNotOffered) {
       // The registry's profile promises more than the registry offers.
-      if (isNotOffered) return keptOpen(of, { event: "failed", attempt, operatorNote: reason, reason });
+      if (isNotOffered) return keptOpen(kind, of, { event: "failed", attempt, operatorNote: reason, reason });
       const operatorNote = `the command could not be sent: ${reason}`;
       const said = "the registry's rules do not allow these values";
-      return keptOpen(of, { event: "rejected", attempt, operatorNote, reason: said });
+      return keptOpen(kind, of, { event: "rejected", attempt, operatorNote, reason: said });
     },
     proof: (sessions, order, name) => proofOf(sessions, order, kind, name),
     isLost: (order) => order.verify_cause === "lost",
@@ -180,15 +187,18 @@ export function commandsOf(kind: OrderKind, of: ChangeOrder): Kind<ChangeOrder, 
   };
 }
 
+export const isRefusal = ({ event }: ChangeOutcome) => event === "failed" || event === "rejected";
+
 /** What the schedule has ordered is not given up because it is refused: an operator is called, and it is tried again. */
-function keptOpen(order: ChangeOrder, outcome: ChangeOutcome): ChangeOutcome {
-  const { event, attempt, reason, operatorNote = reason } = outcome;
-  const isRefused = event === "failed" || event === "rejected";
-  if (!isRefused || order.renewal_id === null || !order.is_in_portfolio) return outcome;
-  return { ...outcome, event: attempt ? "not-executed" : "look-lost", operatorNote, countsAsFailure: true };
+function keptOpen(kind: OrderKind, order: ChangeOrder, outcome: ChangeOutcome, command?: string): ChangeOutcome {
+  if (!isRefusal(outcome)) return outcome;
+  const refused = kind.refused?.(order, outcome, command) ?? outcome;
+  if (!isRefusal(refused) || order.renewal_id === null || !order.is_in_portfolio) return refused;
+  const { attempt, reason, operatorNote = reason } = refused;
+  return { ...refused, event: attempt ? "not-executed" : "look-lost", operatorNote, countsAsFailure: true };
 }
 
-async function lookAndPlan(
+export async function lookAndPlan(
   sessions: RegistrySessions,
   order: ChangeOrder,
   kind: OrderKind,
@@ -205,13 +215,19 @@ function notAgreed(order: ChangeOrder, price: Exclude<AgreedPrice, { is: "agreed
   return lookLost(order, reason, price.needsOperator ? reason : undefined);
 }
 
-function outcomeOf(order: ChangeOrder, plan: Exclude<Plan, { is: "send" | "prepare" }>): ChangeOutcome {
+function outcomeOf(
+  kind: OrderKind,
+  order: ChangeOrder,
+  plan: Exclude<Plan, { is: "send" | "prepare" }>,
+): ChangeOutcome {
   const { shown } = order;
   switch (plan.is) {
     case "done":
       return { event: "done", shown, end: plan.end };
     case "refused":
-      return keptOpen(order, { event: plan.as, reason: plan.reason, shown });
+      return keptOpen(kind, order, { event: plan.as, reason: plan.reason, shown });
+    case "held":
+      return { ...lookLost(order, plan.reason, plan.operatorNote), shown };
     case "wait":
       return { ...(plan.reason !== undefined && sayOnce(order, plan.reason)), nextStepAt: plan.until };
     case "unknown":
@@ -273,7 +289,7 @@ function outOfCredit(
 ): ChangeOutcome {
   const now = context.clock.now();
   if (now.getTime() - (withoutCreditSince(order) ?? now).getTime() > creditWaitMsMax) {
-    return { event: "failed", attempt, reason };
+    return { event: "failed", attempt, reason, shown: order.shown };
   }
   const operatorNote = `it waits for credit at ${order.registry_id}: ${reason}`;
   return { event: "out-of-credit", attempt, reason, operatorNote, countsAsFailure: true };
@@ -301,9 +317,14 @@ async function proofOf(
     case "done":
       return { is: "done", outcome: { event: "done", shown, end: plan.end } };
     case "wait":
-      return { is: "decided", outcome: outcomeOf(order, plan) };
+      return { is: "decided", outcome: outcomeOf(kind, order, plan) };
+    case "held": {
+      // Whoever waits for an operator keeps nobody from the name.
+      if (order.verify_cause !== "lost") return { is: "decided", outcome: { event: "next", shown } };
+      return { is: "not-done", outcome: () => ({ event: "not-seen", shown }) };
+    }
     case "refused":
-      return { is: "decided", outcome: keptOpen(order, { event: "failed", reason: plan.reason, shown }) };
+      return { is: "decided", outcome: keptOpen(kind, order, { event: "failed", reason: plan.reason, shown }) };
     case "prepare":
     case "send": {
       if (order.verify_cause === "lost") {
@@ -319,7 +340,7 @@ async function proofOf(
         };
       }
       const sent = order.attempts.at(-1);
-      if (plan.is === "prepare" || plan.command.name !== sent?.command)
+      if (plan.is === "prepare" || plan.isNext || plan.command.name !== sent?.command)
         return { is: "decided", outcome: { event: "next" } };
       const isLong = context.clock.now().getTime() - sent.committed_at.getTime() > contradictionMs;
       const operatorNote = "the registry reported the change as done, but does not show it";
@@ -344,8 +365,9 @@ export async function lookAtPending(
   if (isPending(order, kind)) {
     return { nextStepAt: later(sessions, sessions.profile.reconcileIntervalMs), shown };
   }
+  if (plan.is === "held") return { event: "not-seen", reason: plan.reason, shown };
   if (plan.is !== "send" && plan.is !== "prepare") {
-    return outcomeOf(order, plan.is === "refused" ? { ...plan, as: "failed" } : plan);
+    return outcomeOf(kind, order, plan.is === "refused" ? { ...plan, as: "failed" } : plan);
   }
   // A registry may be late to show that a change is pending.
   const settledBefore = later(sessions, -sessions.profile.settleMs);
@@ -353,32 +375,6 @@ export async function lookAtPending(
   if (isNew) return { nextStepAt: later(sessions, sessions.profile.settleMs), shown };
   const reason = "the registry did not approve the change";
   if (order.renewal_id !== null) return { event: "not-seen", countsAsFailure: true, reason, shown };
-  return { event: "failed", reason, shown };
-}
-
-/**
- * The step of an order that an operator settles. It is done only if we hold the name, and failed only if the registry does not
- * show what was ordered; otherwise the settlement is refused, and the order continues.
- */
-export async function settle(sessions: RegistrySessions, order: ChangeOrder, kind: OrderKind): Promise<ChangeOutcome> {
-  const name = await askInfo(sessions, order.domain_name, purposeOf(order));
-  const plan = await lookAndPlan(sessions, order, kind, name);
-  const { shown, settle_as: as } = order;
-  const reason = order.settle_note ?? "settled by the operator";
-  if (plan.is === "done") return { event: "done", shown, end: plan.end };
-  if (plan.is === "unknown" && plan.operatorNote === undefined) {
-    return refuseSettlement(sessions, order, `the registry could not be asked: ${plan.reason}`);
-  }
-  if (as === "failed") return { event: "settled-failed", reason, shown };
-  if (!shown) return refuseSettlement(sessions, order, "we do not hold the name");
-  if (kind.isUrgent && !kind.settledEnd) return refuseSettlement(sessions, order, "the registry does not show it");
-  return { event: "settled-done", reason, shown, end: kind.settledEnd?.(order) };
-}
-
-function refuseSettlement(sessions: RegistrySessions, order: ChangeOrder, refusal: string): ChangeOutcome {
-  order.settle_as = null;
-  order.settle_note = null;
-  const { status, phase } = order;
-  order.unwritten.push({ event: "settle-refused", status, phase, note: refusal });
-  return { nextStepAt: later(sessions, sessions.profile.backoffMaxMs) };
+  const ended = keptOpen(kind, order, { event: "failed", reason, shown });
+  return isRefusal(ended) ? ended : { ...ended, event: "not-seen" };
 }

@@ -11,6 +11,7 @@ import { parsePathName } from "#domains/portfolio/read.ts";
 import { ApiError, type ErrorCode } from "#errors.ts";
 import { newOrderCode, type OrderPrefix } from "#lib/order-code.ts";
 import type { Secret } from "#lib/secret.ts";
+import { lockReseller } from "#locks/reseller-lock.ts";
 import { checkAfter } from "#use-case/check-after.ts";
 import type { Docs } from "#use-case/docs.ts";
 import type { Answer, UseCaseRequest } from "#use-case/use-case.ts";
@@ -20,6 +21,11 @@ import type { Answer, UseCaseRequest } from "#use-case/use-case.ts";
  * the other ones out.
  */
 const liveOrdersMax = 10_000;
+/**
+ * Beyond this many, the orders of a reseller are counted again one after another. Fewer than the rest are placed while one
+ * transaction is open.
+ */
+const uncontendedOrdersMax = 9_000;
 const limitRetrySeconds = 60;
 
 const lockName = statement(
@@ -60,27 +66,27 @@ const supersede = statement(
   { notified: "int8" },
 );
 
-const countLive = statement(
-  "changes-live",
-  `SELECT count(*) AS live FROM (
+/** SQL: the open orders that count, of one more than there may be. */
+const liveOrders = `SELECT count(*) AS live FROM (
      SELECT FROM changes
      WHERE reseller_id = $reseller_id AND ended_at IS NULL AND renewal_id IS NULL AND is_urgent = $is_urgent::bool
-     LIMIT $rows_max::int4) AS open`,
-  { live: "int8" },
-);
+     LIMIT ${liveOrdersMax + 1}) AS counted`;
+const countLive = statement("changes-live", liveOrders as string, { live: "int8" });
 
 const insertChange = statement(
   "change-insert",
-  `WITH placed AS (
+  `WITH open AS MATERIALIZED (${liveOrders}),
+   placed AS (
      INSERT INTO changes (change_code, reseller_id, domain_name, registry_id, kind, input, secret_sealed, is_urgent, status, created_at,
        updated_at)
-     VALUES ($code, $reseller_id, $name, $registry_id, $kind, $input, $secret_sealed, $is_urgent, 'NotProvisioned', $now, $now)
+     SELECT $code, $reseller_id, $name, $registry_id, $kind, $input, $secret_sealed, $is_urgent, 'NotProvisioned', $now, $now
+     FROM open WHERE $is_owners::bool OR live < ${liveOrdersMax}
      RETURNING id, registry_id),
    history AS (
      INSERT INTO change_history (change_id, at, event, status, note)
      SELECT id, $now, 'requested', 'NotProvisioned', $note::text FROM placed)
-   SELECT id, ${wake("change", "registry_id")}::text AS woken FROM placed`,
-  { id: "int8", woken: "text" },
+   SELECT id, live, ${wake("change", "registry_id")}::text AS woken FROM placed CROSS JOIN open` as string,
+  { id: "int8", live: "int8", woken: "text" },
 );
 
 /** Until enough orders of a kind have finished. */
@@ -121,7 +127,7 @@ interface OrderedName {
 }
 
 export interface NewChange<Name extends OrderedName = LockedName> {
-  kind: Pick<OrderKind, "name" | "isUrgent" | "isPaid" | "isEachDone">;
+  kind: Pick<OrderKind, "name" | "isUrgent" | "isPaid" | "isEachDone" | "isByField">;
   prefix: Exclude<OrderPrefix, "REG">;
   input: object;
   /** What the order sets but the database must not reveal; it is erased at the order's end. */
@@ -134,8 +140,6 @@ export interface NewChange<Name extends OrderedName = LockedName> {
   findSame?(tx: Transaction, name: Name): Promise<string | undefined>;
   /** What the order asks for in place of `input`, where that depends on the name. @throws ApiError */
   inputFor?(tx: Transaction, name: Name): Promise<object>;
-  /** What the order asks for, if it replaces one that was not sent yet. @param earlier its input */
-  merge?(earlier: object): object;
 }
 
 /**
@@ -213,24 +217,30 @@ export async function insertOrder(
   { domain_name: name, registry_id }: OrderedName,
   { code, resellerId, kind, input, secretSealed, note, isOwners }: InsertedOrder,
 ): Promise<void> {
-  const counted = { reseller_id: resellerId, is_urgent: kind.isUrgent, rows_max: liveOrdersMax };
-  const [open] = isOwners ? [] : await tx.query(countLive, counted);
-  if ((open?.live ?? 0) >= liveOrdersMax) {
-    throw new ApiError("order_limit_reached", { headers: { "retry-after": String(limitRetrySeconds) } });
-  }
-  if (kind.isPaid) await countPaidOrder({ clock }, tx, resellerId);
-  await tx.query(insertChange, {
+  const counted = { reseller_id: resellerId, is_urgent: kind.isUrgent };
+  const [placed] = await tx.query(insertChange, {
+    ...counted,
     code,
-    reseller_id: resellerId,
     name,
     registry_id,
     kind: kind.name,
     input,
     secret_sealed: secretSealed ?? null,
-    is_urgent: kind.isUrgent,
     note,
+    is_owners: isOwners === true,
     now: clock.now(),
   });
+  if (!placed) throw tooManyOpen();
+  if (!isOwners && placed.live >= uncontendedOrdersMax) {
+    await lockReseller(tx, resellerId);
+    const [open] = await tx.query(countLive, counted);
+    if (!open || open.live > liveOrdersMax) throw tooManyOpen();
+  }
+  if (kind.isPaid) await countPaidOrder({ clock }, tx, resellerId);
+}
+
+function tooManyOpen(): ApiError {
+  return new ApiError("order_limit_reached", { headers: { "retry-after": String(limitRetrySeconds) } });
 }
 
 /** Ends orders of the kind that were not sent yet: the newer one counts. @returns what the new order asks for */
@@ -238,12 +248,12 @@ async function replaceUnsent<Name extends OrderedName>(
   { clock }: Context,
   tx: Transaction,
   { domain_name: name }: Name,
-  { kind, input, merge }: NewChange<Name>,
+  { kind, input }: NewChange<Name>,
   code: string,
 ): Promise<object> {
   const unsent = await tx.query(lockUnsent, { name, kind: kind.name satisfies ChangeKindName });
   if (unsent.length === 0) return input;
   const ids = unsent.map(({ id }) => id);
   await tx.query(supersede, { ids, reason: `superseded by ${code}`, now: clock.now() });
-  return merge ? unsent.reduce<object>((_merged, { input: earlier }) => merge(earlier as object), input) : input;
+  return kind.isByField ? Object.assign({}, ...unsent.map(({ input: earlier }) => earlier), input) : input;
 }

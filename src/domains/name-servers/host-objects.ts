@@ -9,13 +9,19 @@ import { hostInfo } from "#registry/epp/commands/host/info.ts";
 import { hostUpdate } from "#registry/epp/commands/host/update.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
-export type HostStep =
-  /** All are there. @param glue the addresses of hosts that were looked at and are below a name of the reseller, by host */
-  | { is: "ready"; glue: ReadonlyMap<string, readonly string[]> }
+/** Addresses in canonical form, by host. */
+export type Glue = ReadonlyMap<string, readonly string[]>;
+
+type Step =
+  /** All are there. */
+  | { is: "ready" }
   /** @param host what the command creates or changes */
   | { is: "send"; command: EppCommand<unknown>; host: string }
   | { is: "refused"; as: "rejected" | "failed"; reason: string }
   | { is: "unknown"; reason: string };
+
+/** @param glue the addresses of hosts that were looked at and are below a name of the reseller, as they are now */
+export type HostStep = Step & { glue: Glue };
 
 export interface HostsWanted {
   /** The name that delegates to them. */
@@ -38,33 +44,50 @@ export async function nextHostStep(ask: Ask, wanted: HostsWanted): Promise<HostS
   );
   // Each host needs one command. If there was a pending one for each, and no host is pending any more, one was denied.
   if (step.is !== "send" || leftPending.length < wanted.hosts.length) return step;
-  return { is: "refused", as: "failed", reason: `the registry did not approve the host ${step.host}` };
+  const reason = `the registry did not approve the host ${step.host}`;
+  return { is: "refused", as: "failed", reason, glue: step.glue };
 }
 
+/** Looks at every host before the first command: an order that cannot be carried out must not have changed live addresses. */
 async function lookAtHosts(ask: Ask, wanted: HostsWanted): Promise<HostStep> {
   const glue = new Map<string, readonly string[]>();
   // Our login did not ask for hosts: the registry decides which of them a name can have.
   if (!hasHostCommands(wanted.registry)) return { is: "ready", glue };
+  const steps: Step[] = [];
   for (const host of wanted.hosts) {
     const above = superordinateOf(host.name, wanted.registry);
     const isKnown = wanted.delegated.has(host.name) && host.addresses === undefined;
     if (isKnown && above !== wanted.domainName) continue;
     const shown = await lookAtHost(ask, host.name);
-    if (shown.is === "unknown" || shown.is === "refused") return shown;
-    if (shown.is === "absent") return stepForAbsent(host, above, wanted.own);
-    const command = glueCommand(host, shown.addresses);
+    if (shown.is === "unknown") return { ...shown, glue };
     const isOwn = above !== undefined && wanted.own.has(above);
-    if (command && isOwn) return { is: "send", command, host: host.name };
-    if (command) return { is: "refused", as: "rejected", reason: `the addresses of ${host.name} are not yours to set` };
-    if (isOwn) glue.set(host.name, shown.addresses.map(canonicalAddress));
+    if (shown.is === "there" && isOwn) glue.set(host.name, shown.addresses.map(canonicalAddress));
+    const step = stepFor(host, above, shown, wanted.own);
+    if (step) steps.push(step);
   }
-  return { is: "ready", glue };
+  const refused = steps.find(({ is }) => is === "refused");
+  return { ...(refused ?? steps[0] ?? { is: "ready" }), glue };
+}
+
+/** What a host needs; undefined: nothing. */
+function stepFor(
+  host: WantedHost,
+  above: string | undefined,
+  shown: Exclude<ShownHost, { is: "unknown" }>,
+  own: ReadonlySet<string>,
+): Step | undefined {
+  if (shown.is === "refused") return shown;
+  if (shown.is === "absent") return stepForAbsent(host, above, own);
+  const command = glueCommand(host, shown.addresses);
+  if (!command) return undefined;
+  if (above !== undefined && own.has(above)) return { is: "send", command, host: host.name };
+  return { is: "refused", as: "rejected", reason: `the addresses of ${host.name} are not yours to set` };
 }
 
 type ShownHost =
   | { is: "absent" }
   | { is: "there"; addresses: readonly string[] }
-  | Extract<HostStep, { is: "refused" | "unknown" }>;
+  | Extract<Step, { is: "refused" | "unknown" }>;
 
 /** RFC 5730 §3: the registry has no commands for hosts, although it has host objects. */
 const noHostsCodes = [2000, 2100, 2101, 2307];
@@ -86,7 +109,7 @@ async function lookAtHost(ask: Ask, name: string): Promise<ShownHost> {
 }
 
 /** Outside the registry's suffixes a host has no addresses. */
-function stepForAbsent(host: WantedHost, above: string | undefined, own: ReadonlySet<string>): HostStep {
+function stepForAbsent(host: WantedHost, above: string | undefined, own: ReadonlySet<string>): Step {
   const { name, addresses = [] } = host;
   if (above === undefined) return { is: "send", command: hostCreate({ name, addresses: [] }), host: name };
   if (!own.has(above)) {
@@ -109,4 +132,19 @@ function glueCommand({ name, addresses }: WantedHost, shown: readonly string[]):
     ...(added.length > 0 && { add: { addresses: added } }),
     ...(removed.length > 0 && { remove: { addresses: removed } }),
   });
+}
+
+/**
+ * The addresses of hosts, for a registry that does not show them with the name. A host that is not shown to us, or not there, is left
+ * out.
+ * @throws Error when there is no usable answer
+ */
+export async function askGlue(ask: Ask, hosts: readonly string[]): Promise<Glue> {
+  const glue = new Map<string, readonly string[]>();
+  for (const host of hosts) {
+    const { code, data } = await ask(hostInfo(host));
+    if (code === 1000 && data) glue.set(host, data.addresses.map(canonicalAddress));
+    else if (![2201, 2303, ...noHostsCodes].includes(code)) throw new Error(`host:info was answered with ${code}`);
+  }
+  return glue;
 }

@@ -94,6 +94,9 @@ export function superordinateOf(host: string, { suffixes }: Pick<RegistryProfile
   return at < 0 ? undefined : labels.slice(at - 1).join(".");
 }
 
+/** Whether a host has its addresses from a name. Both are A-label names in lower case. */
+export const isBelow = (host: string, name: string): boolean => host === name || host.endsWith(`.${name}`);
+
 /** Whether hosts can be looked at and created. */
 export const hasHostCommands = ({ withoutServices }: Pick<RegistryProfile, "withoutServices">) =>
   !withoutServices.includes(hostNamespace);

@@ -1,12 +1,34 @@
 /**
- * The cap on orders that cost money. Until accounts have balances, the registrations, renewals by
- * hand and restores of each account in a UTC day have a limit. What the schedule renews does not count. The count is one row of the account, which the statement
- * that places the orders increments. Orders that are placed at the same moment may exceed the cap by a few.
+ * The cap on orders that cost money. Until accounts have balances, the registrations, renewals by hand and restores of each
+ * account in a UTC day have a limit. What the schedule renews does not count. The count is one row of the account. Whatever places
+ * an order locks it first, so the limit holds for orders that are placed at the same moment.
  */
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { ApiError } from "#errors.ts";
 import type { Clock } from "#lib/clock.ts";
+
+/** SQL: how many more orders an account may place today. @param at SQL: now */
+const placesLeft = (at: string) =>
+  `account.paid_orders_day_max - CASE WHEN paid.day >= (${at} AT TIME ZONE 'UTC')::date THEN paid.placed ELSE 0 END`;
+
+/**
+ * SQL: CTEs that lock the counts of the accounts of some orders until the transaction ends, and choose those that may be placed:
+ * `allowed`, rows of item. Of several orders for one name only one will be placed, so the others come last.
+ * @param source SQL: rows of item, reseller_id, domain_name and at, one for each order
+ */
+export const allowPaid = (source: string) => `
+   counts AS MATERIALIZED (
+     SELECT reseller_id, day, placed FROM paid_orders
+     WHERE reseller_id IN (SELECT reseller_id FROM ${source}) ORDER BY reseller_id FOR NO KEY UPDATE),
+   allowed AS MATERIALIZED (
+     SELECT ranked.item FROM (
+       SELECT item, reseller_id, at, row_number() OVER (PARTITION BY reseller_id ORDER BY repeat, item) AS place
+       FROM (SELECT item, reseller_id, at, row_number() OVER (PARTITION BY domain_name ORDER BY item) AS repeat
+             FROM ${source}) AS asked) AS ranked
+     JOIN resellers AS account ON account.id = ranked.reseller_id
+     JOIN counts AS paid ON paid.reseller_id = ranked.reseller_id
+     WHERE ranked.place <= ${placesLeft("ranked.at")})`;
 
 /** SQL: a CTE that counts orders as placed. @param source SQL: rows of reseller_id and at, one for each order */
 export const countPaid = (source: string) => `
@@ -19,9 +41,8 @@ export const countPaid = (source: string) => `
 
 /** SQL: whether an account has placed as many orders today as it may. @param reseller SQL: its id @param at SQL: now */
 export const isPaidLimitReached = (reseller: string, at: string) => `
-  coalesce((SELECT account.paid_orders_day_max <= coalesce(
-      (SELECT placed FROM paid_orders AS paid WHERE paid.reseller_id = account.id AND paid.day = (${at} AT TIME ZONE 'UTC')::date), 0)
-    FROM resellers AS account WHERE account.id = ${reseller}), false)`;
+  coalesce((SELECT ${placesLeft(at)} <= 0 FROM resellers AS account JOIN paid_orders AS paid ON paid.reseller_id = account.id
+    WHERE account.id = ${reseller}), false)`;
 
 const countOne = statement(
   "paid-order-count",

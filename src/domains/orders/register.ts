@@ -1,8 +1,5 @@
 import type { Static } from "typebox";
 import type { Context } from "#context.ts";
-import { itemsText } from "#db/batch.ts";
-import { statement } from "#db/statement.ts";
-import { wakeAll } from "#domains/changes/due.ts";
 import {
   type ContactRole,
   checkForProfile,
@@ -10,12 +7,13 @@ import {
   type GivenContacts,
   parseContacts,
 } from "#domains/contacts/contact.ts";
-import { type ContactRefs, findOtherRole, refsOf, storeContacts } from "#domains/contacts/stored.ts";
+import { type ContactRefs, findOtherRole, refsOf } from "#domains/contacts/stored.ts";
 import { parseNameServers } from "#domains/name-servers/wanted.ts";
+import { byteaText, commitOrder } from "#domains/orders/commit-order.ts";
 import { type Delegation, divideNameServers } from "#domains/orders/delegation.ts";
 import { findNameFacts } from "#domains/orders/name-facts.ts";
 import { allocationTokenRow, authInfoRow } from "#domains/orders/orders.ts";
-import { countPaid, paidLimitReached } from "#domains/orders/paid-orders.ts";
+import { paidLimitReached } from "#domains/orders/paid-orders.ts";
 import { dryRun, requestBody } from "#domains/orders/registration-shapes.ts";
 import { askAvailability, textOfObstacle } from "#domains/registry/availability.ts";
 import { findTarget, type Target } from "#domains/registry/target.ts";
@@ -69,7 +67,7 @@ export const registerDomain: UseCase = {
     const { live, expectedSeconds } = await checkFacts(context, request, name, target);
     if (live) {
       refuseOtherContacts(context, request, given, live);
-      if (asked.dry_run) return { status: 200, body: { domain_name: name, order_code: live.orderCode } };
+      if (asked.dry_run) return answerDryRun(request, { domain_name: name, order_code: live.orderCode });
       return answerLiveOrder(context, request, live.orderCode, expectedSeconds);
     }
     if (!target) throw blocked(context);
@@ -93,7 +91,7 @@ export const registerDomain: UseCase = {
       willRenew: asked.will_renew ?? true,
       allocationToken,
     };
-    if (asked.dry_run) return { status: 200, body: presentRegistration(registration) };
+    if (asked.dry_run) return answerDryRun(request, presentRegistration(registration));
     return placeNewOrder(context, request, target, registration);
   },
 };
@@ -112,6 +110,10 @@ interface Registration {
   delegation: Delegation;
   /** With which the registry allocates the name (RFC 8495). */
   allocationToken: Secret | undefined;
+}
+
+function answerDryRun({ ignored }: UseCaseRequest, body: Static<typeof dryRun>): Answer {
+  return { status: 200, body: ignored.length === 0 ? body : { ...body, ignored } };
 }
 
 /** What a registration would send. */
@@ -308,39 +310,15 @@ async function placeNewOrder(
     at: context.clock.now(),
   };
   const answer = accepted(request, request.door.registrationPath(code), wanted.expectedSeconds);
-  if (await commitOrder(context, request, { item, given: wanted.given }, answer)) return answer;
-  // Another order for the name was committed after the facts were read: the index decided the race.
+  const outcome = await commitOrder(context, request, { item, given: wanted.given }, answer);
+  if (outcome === "placed") return answer;
+  // Other orders were committed after the facts were read: the index of names, or the account's count, decided the race.
   const { live, expectedSeconds } = await checkFacts(context, request, wanted.name, target);
-  if (live === undefined) throw new ApiError("domain_availability_taken");
+  if (live === undefined) {
+    throw outcome === "taken" ? new ApiError("domain_availability_taken") : paidLimitReached(context.clock.now());
+  }
   refuseOtherContacts(context, request, wanted.given, live);
   return answerLiveOrder(context, request, live.orderCode, expectedSeconds);
-}
-/** The driver's text form of a bytea. */
-const byteaText = (bytes: Buffer) => `\\x${bytes.toString("hex")}`;
-
-/**
- * Writes an order with its answer.
- * @returns false when there is a live order for the name; then nothing was written
- * @throws DatabaseError a unique violation of committed_requests, when this very request was committed meanwhile
- */
-async function commitOrder(
-  context: Context,
-  request: UseCaseRequest,
-  { item, given }: { item: object; given: GivenContacts },
-  answer: Answer,
-): Promise<boolean> {
-  const row = isGiven(given) ? undefined : request.committedRow(answer);
-  if (row) {
-    const answered = { ...row, request_digest: byteaText(row.request_digest) };
-    return (await context.database.batched(insertOrders, { ...item, answered })).length > 0;
-  }
-  return context.database.transaction(async (tx) => {
-    const isPlaced = (await tx.query(insertOrders, { items: itemsText([item]) })).length > 0;
-    if (!isPlaced) return false;
-    if (isGiven(given)) await storeContacts(context, tx, request.caller.resellerId, Object.values(given));
-    await request.commit(tx, answer);
-    return true;
-  });
 }
 
 /** Answers with the order that exists: the name is the idempotency key. */
@@ -349,41 +327,3 @@ async function answerLiveOrder(context: Context, request: UseCaseRequest, code: 
   await context.database.transaction((tx) => request.commit(tx, answer));
   return answer;
 }
-
-// Orders of the same moment share one statement and one commit: their rows, histories, answers and the notification of the
-// registry's owner. If the nonce is committed already, the statement fails: no part of that order may stay.
-const insertOrders = statement(
-  "orders-insert",
-  `WITH new AS MATERIALIZED (
-     SELECT item, order_code, reseller_id, domain_name, suffix, registry_id, period_years, auth_info_sealed, allocation_token_sealed, locks_name, checked_at,
-       fee_amount, fee_currency, will_renew, name_servers, later_name_servers, later_order_code, contacts, at, answered
-     FROM jsonb_to_recordset($items::jsonb) AS item(item int4, order_code text, reseller_id int8, domain_name text,
-       suffix text, registry_id text, period_years int4, auth_info_sealed bytea, allocation_token_sealed bytea, locks_name bool, checked_at timestamptz,
-       fee_amount numeric, fee_currency text, will_renew bool, name_servers jsonb, later_name_servers jsonb,
-       later_order_code text, contacts jsonb, at timestamptz, answered jsonb)),
-   placed AS (
-     INSERT INTO registration_orders (order_code, reseller_id, domain_name, suffix, registry_id, period_years,
-       auth_info_sealed, allocation_token_sealed, locks_name, status, checked_at, fee_amount, fee_currency, will_renew, name_servers, later_name_servers,
-       later_order_code, contacts, created_at, updated_at)
-     SELECT order_code, reseller_id, domain_name, suffix, registry_id, period_years, auth_info_sealed, allocation_token_sealed, locks_name,
-       'NotProvisioned', checked_at, fee_amount, fee_currency, will_renew, name_servers, later_name_servers,
-       later_order_code, contacts, at, at FROM new ORDER BY item
-     ON CONFLICT (domain_name) WHERE status IN ('NotProvisioned', 'Processing', 'Pending') DO NOTHING
-     RETURNING id, order_code),
-   written AS MATERIALIZED (
-     SELECT new.item, placed.id, new.reseller_id, new.registry_id, new.at, new.answered
-     FROM placed JOIN new USING (order_code)),
-   history AS (
-     INSERT INTO order_history (order_id, at, event, status)
-     SELECT id, at, 'requested', 'NotProvisioned' FROM written),
-   answers AS (
-     INSERT INTO committed_requests (key_id, nonce, signed_at, request_digest, status, headers, body, created_at)
-     SELECT a.key_id, a.nonce, a.signed_at, a.request_digest, a.status, a.headers, a.body, written.at
-     FROM written, jsonb_to_record(written.answered) AS a(key_id text, nonce text, signed_at int8,
-       request_digest bytea, status int4, headers jsonb, body text)
-     WHERE written.answered IS NOT NULL),
-   ${countPaid("written")},
-   woken AS MATERIALIZED (${wakeAll("order", "written")})
-   SELECT written.item, written.id, (SELECT notified FROM woken) AS owners_notified FROM written`,
-  { item: "int4", id: "int8", owners_notified: "int8" },
-);

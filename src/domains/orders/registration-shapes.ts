@@ -29,6 +29,10 @@ export const requestBody = Type.Object(
   },
 );
 
+const ignored = Type.Optional(
+  Type.Array(textLike("colour"), { description: "Fields of the request that have no meaning here, and are ignored." }),
+);
+
 /** What a `dry_run` answers: what would be sent, or the order in progress. */
 export const dryRun = Type.Union([
   Type.Object(
@@ -43,8 +47,12 @@ export const dryRun = Type.Union([
       registrant: role,
       contacts: Type.Optional(contactsShape),
       price: Type.Optional(priceShape),
+      ignored,
     },
     { title: "DryRun" },
   ),
-  Type.Object({ domain_name: domainName, order_code: textLike("REG-G43VRN9P-AV8") }, { title: "DryRunOfOrdered" }),
+  Type.Object(
+    { domain_name: domainName, order_code: textLike("REG-G43VRN9P-AV8"), ignored },
+    { title: "DryRunOfOrdered" },
+  ),
 ]);

@@ -33,8 +33,8 @@ export const activeNames = `
 const namesToCompare = statement(
   "domains-to-compare",
   `SELECT domain_name FROM (
-     (SELECT domain_name, looked_at FROM domains JOIN (${activeNames}) AS active USING (domain_name)
-      WHERE domains.registry_id = $registry_id AND (looked_at IS NULL OR looked_at < $night))
+     (SELECT domain_name, looked_at FROM domains WHERE domain_name = ANY (ARRAY(${activeNames}))
+      AND domains.registry_id = $registry_id AND (looked_at IS NULL OR looked_at < $night))
      UNION
      (SELECT domain_name, looked_at FROM domains WHERE registry_id = $registry_id AND looked_at IS NULL LIMIT $rows_max)
      UNION

@@ -2,6 +2,7 @@
 import { lockedStatus } from "#domains/portfolio/present.ts";
 import type { Handles, ShownDomain } from "#domains/portfolio/shown.ts";
 import { isAnotherDate } from "#domains/renewals/terms.ts";
+import { canonicalAddress } from "#lib/net/plain-address.ts";
 
 /** The columns of `domains` that are compared. */
 export interface LastShown {
@@ -15,7 +16,7 @@ export interface LastShown {
   shown_at: Date | null;
 }
 
-export type DifferenceField = "statuses" | "name_servers" | "contacts" | "dnssec" | "expiration_date";
+export type DifferenceField = "statuses" | "name_servers" | "contacts" | "dnssec" | "expiration_date" | "auth_code";
 
 export interface Difference {
   field: DifferenceField;
@@ -36,15 +37,16 @@ type NameServers = ShownDomain["name_servers"];
 
 const serversText = (servers: NameServers) =>
   servers
-    .map(({ name, addresses = [] }) => [name.toLowerCase(), ...addresses.toSorted()].join(" "))
+    .map(({ name, addresses = [] }) => [name.toLowerCase(), ...addresses.map(canonicalAddress).toSorted()].join(" "))
     .toSorted()
     .join(", ");
 
-/** Where hosts are objects, `<info>` shows no addresses: the row keeps those that were last seen (shown.ts). */
+/** Addresses are compared where both sides have them: those that were never seen are no news (shown.ts). */
 function withKnownGlue(known: NameServers, there: NameServers): NameServers {
-  return there.map((server) =>
-    server.addresses ? server : (known.find(({ name }) => name === server.name) ?? server),
-  );
+  return there.map((server) => {
+    const before = known.find(({ name }) => name === server.name);
+    return before && !(before.addresses && server.addresses) ? before : server;
+  });
 }
 
 const statusesText = (statuses: readonly string[]) =>

@@ -5,8 +5,10 @@
 import { raiseAlarm } from "#alarms.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import { askInfo } from "#domains/changes/proof.ts";
+import { askInfo, askOnce } from "#domains/changes/proof.ts";
 import { isLookHeld, onName } from "#domains/changes/turns.ts";
+import { askGlue, type Glue } from "#domains/name-servers/host-objects.ts";
+import { hasHostCommands, isBelow } from "#domains/name-servers/wanted.ts";
 import {
   type Difference,
   describeDifferences,
@@ -14,17 +16,20 @@ import {
   isLockMoved,
   type LastShown,
 } from "#domains/portfolio/differences.ts";
-import { type Absence, reasonOfAbsence, seeAbsence, seePresence } from "#domains/portfolio/looks.ts";
-import { type ShownDomain, shownOf, takeShown } from "#domains/portfolio/shown.ts";
+import { type Absence, reasonOfAbsence, restorableUntil, seeAbsence, seePresence } from "#domains/portfolio/looks.ts";
+import { isUnknownCode, noteCode } from "#domains/portfolio/seen-auth-code.ts";
+import { type ShownDomain, shownOf, takeShown, withGlue } from "#domains/portfolio/shown.ts";
 import { assertLeaseStands } from "#domains/registry/owner-lease.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
+import { isAnotherDate, isNextTerm, mayBeAutoRenewed } from "#domains/renewals/terms.ts";
 import type { DomainInfo } from "#registry/epp/commands/domain/info.ts";
 import type { SessionPurpose } from "#registry/epp/pool/pool.ts";
+import type { RegistryProfile } from "#registry/registries.ts";
 
 const lockName = statement(
   "domain-to-compare",
-  `SELECT domain.reseller_id, order_id, statuses, delegation, handles, dnssec, registry_ex_date, shown_at,
-     renewal.status AS renewal_status, ARRAY(
+  `SELECT domain.reseller_id, order_id, statuses, delegation, handles, dnssec, expiration_date, registry_ex_date, shown_at,
+     renewal.status AS renewal_status, renewal.phase AS renewal_phase, ARRAY(
        SELECT DISTINCT kind FROM changes WHERE changes.domain_name = domain.domain_name
          AND changes.reseller_id = domain.reseller_id AND changes.status = 'Finished') AS kinds_done
    FROM domains AS domain LEFT JOIN renewals AS renewal ON renewal.id = domain.renewal_id
@@ -36,18 +41,36 @@ const lockName = statement(
     delegation: "jsonb",
     handles: "jsonb?",
     dnssec: "jsonb?",
+    expiration_date: "timestamptz",
     registry_ex_date: "timestamptz",
     shown_at: "timestamptz?",
     renewal_status: "text?",
+    renewal_phase: "text?",
     kinds_done: "text[]?",
   },
 );
 type HeldName = NonNullable<(typeof lockName)["row"]>;
 
+const termOf = statement("domain-term", "SELECT expiration_date FROM domains WHERE domain_name = $name", {
+  expiration_date: "timestamptz",
+});
+
 const takeOver = statement(
   "domain-take-over",
   `UPDATE domains AS domain SET ${takeShown("$shown::jsonb", "$now::timestamptz")}, looked_at = $now
    WHERE domain_name = $name` as string,
+  {},
+);
+
+// Nothing is left to do for the term before.
+const beginTerm = statement(
+  "domain-begin-term",
+  `WITH over AS (
+     UPDATE renewals SET status = 'Renewed', phase = NULL, renewed_until = $until, reason = $reason, updated_at = $now, ended_at = $now
+     WHERE domain_name = $name AND ended_at IS NULL RETURNING id, status, reason),
+   told AS (
+     INSERT INTO renewal_history (renewal_id, at, event, status, note) SELECT id, $now, 'renewed', status, reason FROM over)
+   UPDATE domains SET expiration_date = $until, renewal_id = NULL WHERE domain_name = $name`,
   {},
 );
 
@@ -63,7 +86,7 @@ export type NameLook =
   /** There was no usable answer, or what it shows may be outdated by a command about the name. */
   | { is: "unknown" | "held-back"; reason: string }
   | {
-      is: "absent" | "held-by-other";
+      is: Absence["is"];
       reason: string;
       /** What this meant for the portfolio; absent: nothing was written. */
       departure?: "noted" | "left" | undefined;
@@ -100,9 +123,44 @@ async function look(sessions: RegistrySessions, name: string, { takesOver, purpo
   if (seen.info.name.toLowerCase() !== name) {
     return { is: "unknown", reason: `the registry answered about ${seen.info.name}` };
   }
-  const found = await database.transaction((tx) => compare(sessions, tx, name, { info: seen.info, since, takesOver }));
-  if (found.is === "held-by-us" && found.is_taken_over) await seePresence(sessions, name, seen.info);
+  const glue = await askGlueBelow(sessions, name, seen.info, purpose);
+  if ("reason" in glue) return { is: "unknown", ...glue };
+  const { info } = seen;
+  const shown = withGlue(shownOf(info), name, glue);
+  const found = await database.transaction((tx) => compare(sessions, tx, name, { info, shown, since, takesOver }));
+  if (found.is !== "held-by-us" || !found.in_portfolio) return found;
+  const deleted = await findDeletion(sessions, name, info);
+  if (deleted) return lookAtAbsence(sessions, name, deleted, { since, takesOver });
+  if (found.is_taken_over) await seePresence(sessions, name, info);
   return found;
+}
+
+/** The addresses of the name's hosts, where `<info>` about the name does not show them. Never throws. */
+async function askGlueBelow(
+  sessions: RegistrySessions,
+  name: string,
+  { nameServers }: DomainInfo,
+  purpose: SessionPurpose,
+): Promise<Glue | { reason: string }> {
+  const hosts = nameServers?.hosts.map((host) => host.name.toLowerCase()).filter((host) => isBelow(host, name)) ?? [];
+  const isAsked = sessions.profile.hostModel === "objects" && hasHostCommands(sessions.profile);
+  try {
+    return await askGlue(askOnce(sessions, purpose), isAsked ? hosts : []);
+  } catch (error) {
+    return { reason: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** A delete that no order has sent, before the end of the term: after it, the registry may do as it does with names that expire. */
+async function findDeletion(sessions: RegistrySessions, name: string, info: DomainInfo): Promise<Absence | undefined> {
+  const { clock, database } = sessions.context;
+  const { statuses, rgpStatuses, upDate } = info;
+  if (!statuses.includes("pendingDelete") || rgpStatuses.includes("pendingRestore")) return undefined;
+  const now = clock.now();
+  const [term] = await database.query(termOf, { name });
+  if (!term || term.expiration_date <= now) return undefined;
+  const deletedAt = upDate ?? now;
+  return { is: "deleted", restorableUntil: restorableUntil(sessions, info, { deletedAt, isFree: false }) };
 }
 
 async function lookAtAbsence(
@@ -123,20 +181,24 @@ async function compare(
   { context, profile }: RegistrySessions,
   tx: Transaction,
   name: string,
-  { info, since, takesOver }: { info: DomainInfo; since: Date; takesOver: boolean },
+  { info, shown, since, takesOver }: { info: DomainInfo; shown: ShownDomain; since: Date; takesOver: boolean },
 ): Promise<NameLook> {
   await assertLeaseStands(tx, context.lease);
   const [held] = await tx.query(lockName, { name, registry_id: profile.id });
-  const shown = shownOf(info);
   const found = { is: "held-by-us", shown, created_at: info.crDate?.toISOString() ?? null } as const;
   if (!held) return { ...found, in_portfolio: false, differences: [], is_taken_over: false };
   // A command, or a later look, came between the question and its answer.
   if ((held.shown_at && held.shown_at > since) || (await isLookHeld(tx, name, since))) return heldBack;
-  const comparable = datedBy(held, shown);
-  const differences = differencesOf(held satisfies LastShown, comparable);
-  if (!takesOver) return { ...found, in_portfolio: true, differences, is_taken_over: false };
   const now = context.clock.now();
+  const comparable = datedBy(held, shown, now);
+  const differences = differencesOf(held satisfies LastShown, comparable);
+  const isUnknown = await isUnknownCode(context, tx, profile, info);
+  if (isUnknown) differences.push(unknownCode);
+  if (!takesOver) return { ...found, in_portfolio: true, differences, is_taken_over: false };
   await tx.query(takeOver, { name, shown: comparable, now });
+  await noteCode(context, tx, profile, { ...info, isUnknown });
+  const until = newTermOf(held, comparable, { info, profile, now });
+  if (until) await tx.query(beginTerm, { name, until, reason: "the registry shows the new term", now });
   if (differences.length > 0) {
     const note = describeDifferences(differences);
     await tx.query(recordChange, { name, reseller_id: held.reseller_id, now, note });
@@ -150,9 +212,30 @@ async function compare(
 }
 
 /** A renewal that has begun takes its date from its own looks: another one would name another term in its renew. */
-function datedBy({ renewal_status: status }: HeldName, shown: ShownDomain): ShownDomain {
-  return status === null || status === "Scheduled" ? shown : { ...shown, ex_date: null };
+function datedBy(held: HeldName, shown: ShownDomain, now: Date): ShownDomain {
+  const { renewal_status: status, renewal_phase: phase, expiration_date: termEndsAt } = held;
+  const waits = status === "Scheduled" || (status === "Lapsing" && phase === "wait" && now < termEndsAt);
+  return status === null || waits ? shown : { ...shown, ex_date: null };
 }
+
+/** The end of a term that was renewed without an order of this database, and not by the registry at the end of the one before. */
+function newTermOf(
+  { expiration_date: term, registry_ex_date: before }: HeldName,
+  { ex_date: exDate }: ShownDomain,
+  { info, profile, now }: { info: DomainInfo; profile: RegistryProfile; now: Date },
+): Date | undefined {
+  const shown = exDate === null ? undefined : new Date(exDate);
+  if (!shown || !isAnotherDate(before, shown) || !isNextTerm(term, shown)) return undefined;
+  const termEndsAt = before < term ? before : term;
+  return mayBeAutoRenewed(profile, info, { termEndsAt, now }) ? undefined : shown;
+}
+
+const unknownCode: Difference = {
+  field: "auth_code",
+  here: "the one that was seen last",
+  registry: "another one",
+  was_set: true,
+};
 
 /** The kind of order that sets a field. */
 const setBy: Readonly<Record<Difference["field"], string>> = {
@@ -161,6 +244,7 @@ const setBy: Readonly<Record<Difference["field"], string>> = {
   contacts: "contacts",
   dnssec: "dnssec",
   expiration_date: "renew",
+  auth_code: "auth-code",
 };
 
 /** Whether we had set what differs: by an order, or when the name was registered here. */

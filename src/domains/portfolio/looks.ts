@@ -13,6 +13,7 @@ import type { Departure } from "#domains/portfolio/rows.ts";
 import { isApproved, type TransferRecord, transferOf } from "#domains/portfolio/transfer.ts";
 import { assertLeaseStands } from "#domains/registry/owner-lease.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
+import { addDays } from "#domains/renewals/terms.ts";
 import type { DomainInfo } from "#registry/epp/commands/domain/info.ts";
 
 /** How long after the first look the second one decides. */
@@ -68,11 +69,30 @@ export const postponeLook = statement(
   {},
 );
 
-/** The registry does not hold a name for us. */
-export type Absence = Extract<NameInfo, { is: "absent" | "held-by-other" }>;
+/** The registry does not hold a name for us, or not for long. */
+export type Absence =
+  | Extract<NameInfo, { is: "absent" | "held-by-other" }>
+  /** It shows pendingDelete, and we did not send a delete. */
+  | { is: "deleted"; restorableUntil: Date | undefined };
 
-export const reasonOfAbsence = ({ is }: Absence): string =>
-  is === "absent" ? "the registry does not hold the name" : "the name is held by another registrar";
+const reasons = {
+  absent: "the registry does not hold the name",
+  deleted: "the registry is deleting the name",
+  "held-by-other": "the name is held by another registrar",
+} as const;
+
+export const reasonOfAbsence = ({ is }: Absence): string => reasons[is];
+
+/** Until when a name that the registry is deleting can be restored, by the days of the profile since its delete (RFC 3915 §3). */
+export function restorableUntil(
+  { profile }: Pick<RegistrySessions, "profile">,
+  { rgpStatuses }: DomainInfo,
+  { deletedAt, isFree }: { deletedAt: Date; isFree: boolean },
+): Date | undefined {
+  const isRedeemable = rgpStatuses.length > 0 ? rgpStatuses.includes("redemptionPeriod") : !isFree;
+  const days = profile.graceDays.redemption;
+  return isRedeemable && days > 0 ? addDays(deletedAt, days) : undefined;
+}
 
 /**
  * A look has shown that the registry does not hold a name of the portfolio for us. The first look notes it; the name leaves when a
@@ -161,6 +181,7 @@ function departureOf(
 ): Departure {
   if (transfer) return { reason: "transferred", gainingRegistrar: transfer.gaining_registrar };
   if (absence.is === "held-by-other") return { reason: "transferred", gainingRegistrar: absence.registrar };
+  if (absence.is === "deleted") return { reason: "deleted", restorableUntil: absence.restorableUntil };
   return { reason: context.clock.now() < expirationDate ? "deleted" : "expired" };
 }
 

@@ -115,7 +115,8 @@ const allOf = statement(
 
 const suffixesOf = statement(
   "operator-registry-suffixes",
-  "SELECT DISTINCT suffix FROM registration_orders WHERE registry_id = $registry_id AND ended_at >= $since",
+  `SELECT DISTINCT suffix FROM registration_orders
+   WHERE registry_id = $registry_id AND status = 'Finished' AND ended_at >= $since`,
   { suffix: "text" },
 );
 

@@ -2,6 +2,8 @@
  * What the registry last showed of a name, as its domain's row keeps it: never what was ordered. A step
  * that asks for `<info>` about a name writes this with its outcome.
  */
+import type { Glue } from "#domains/name-servers/host-objects.ts";
+import { isBelow } from "#domains/name-servers/wanted.ts";
 import type { DomainInfo } from "#registry/epp/commands/domain/info.ts";
 
 /** The ids of a name's contacts. */
@@ -31,6 +33,16 @@ export function shownOf(info: DomainInfo): ShownDomain {
     dnssec: info.secDns ?? null,
     ex_date: info.exDate?.toISOString() ?? null,
   };
+}
+
+/** Adds the addresses that `<info>` about hosts has shown. Those of a host belong to the name above it. */
+export function withGlue(shown: ShownDomain, domainName: string, glue: Glue): ShownDomain {
+  const servers = shown.name_servers.map((server) => {
+    const host = server.name.toLowerCase();
+    const addresses = isBelow(host, domainName) ? glue.get(host) : undefined;
+    return addresses ? { name: server.name, addresses } : server;
+  });
+  return { ...shown, name_servers: servers };
 }
 
 // Where hosts are objects, `<info>` about a name does not show their addresses: those that were last seen stay.

@@ -137,7 +137,9 @@ export async function askAvailability(
     await context.listener.listening();
     await context.database.batched(askCheck, { id, registry_id: registryId, domain_name: name, purpose, token });
   };
-  const halfOver = setTimeout(() => void ask().catch(() => {}), budgetMs / 2);
+  const halfOver = setTimeout(() => {
+    ask().catch(() => {});
+  }, budgetMs / 2);
   const budgetOver = setTimeout(() => {
     context.log.warn({ registry: registryId, name }, "the registry did not answer in time whether a name is free");
     resolve({ availability: "unknown" });

@@ -1,6 +1,7 @@
 /** Messages of registries as an operator sees them, and how long they are kept. */
 import { resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
+import { deleteInParts } from "#db/parts.ts";
 import { statement } from "#db/statement.ts";
 import type { OrderContext } from "#domains/orders/orders.ts";
 import { resolveKind } from "#domains/registry/kept-messages.ts";
@@ -22,17 +23,16 @@ const messageColumns = {
 const columns = `message.registry_id AS registry, message_id, received_at, kind, outcome,
   coalesce(message.domain_name, o.domain_name) AS domain_name, order_code, message_text AS text, needs_operator, done_at, done_note`;
 
-const messages = statement(
-  "operator-messages",
-  `SELECT ${columns}
-   FROM poll_messages AS message LEFT JOIN registration_orders AS o ON o.id = message.order_id
-   WHERE ($all OR needs_operator AND done_at IS NULL) AND ($registry_id::text IS NULL OR message.registry_id = $registry_id)
-     AND ($kind::text IS NULL OR kind = $kind)
-     AND ($after_at::timestamptz IS NULL OR (received_at, message.registry_id, message_id)
-       < ($after_at::timestamptz, $after_registry::text, $after_id::text))
-   ORDER BY received_at DESC, message.registry_id DESC, message_id DESC LIMIT $rows_max` as string,
-  messageColumns,
-);
+const listed = (which: string) => `
+  SELECT ${columns}
+  FROM poll_messages AS message LEFT JOIN registration_orders AS o ON o.id = message.order_id
+  WHERE ${which} AND ($registry_id::text IS NULL OR message.registry_id = $registry_id)
+    AND ($kind::text IS NULL OR kind = $kind) AND (received_at, message.registry_id, message_id) < (
+      coalesce((SELECT received_at FROM poll_messages WHERE registry_id = $after_registry AND message_id = $after_id), 'infinity'),
+      coalesce($after_registry::text, ''), coalesce($after_id::text, ''))
+  ORDER BY received_at DESC, message.registry_id DESC, message_id DESC LIMIT $rows_max`;
+const messages = statement("operator-messages", listed("true"), messageColumns);
+const openMessages = statement("operator-messages-open", listed("needs_operator AND done_at IS NULL"), messageColumns);
 
 const messageById = statement(
   "operator-message",
@@ -56,17 +56,15 @@ export interface MessageFilter {
   registryId?: string | undefined;
   kind?: string | undefined;
   /** The last message of the previous page. */
-  after?: { registry: string; message_id: string; received_at: Date } | undefined;
+  after?: { registry: string; message_id: string } | undefined;
   limit: number;
 }
 
 /** The newest first. */
 export async function listMessages({ database }: OrderContext, { all, registryId, kind, after, limit }: MessageFilter) {
-  return database.query(messages, {
-    all,
+  return database.query(all ? messages : openMessages, {
     registry_id: registryId ?? null,
     kind: kind ?? null,
-    after_at: after?.received_at ?? null,
     after_registry: after?.registry ?? null,
     after_id: after?.message_id ?? null,
     rows_max: limit,
@@ -102,19 +100,16 @@ export async function finishMessages(context: OrderContext, done: DoneMessages):
   });
 }
 
-const dropOld = statement(
+const dropOld = deleteInParts(
   "poll-messages-drop",
-  `DELETE FROM poll_messages WHERE (registry_id, message_id) IN (
-     SELECT registry_id, message_id FROM poll_messages
-     WHERE received_at < $received_before AND (done_at IS NOT NULL OR NOT needs_operator) ORDER BY received_at LIMIT $rows_max)`,
-  {},
+  "poll_messages",
+  "received_at < $received_before AND (done_at IS NOT NULL OR NOT needs_operator)",
+  "received_at",
 );
 
-const droppedPerRunMax = 10_000;
 const dayMs = 24 * 60 * 60_000;
 
 /** Deletes messages that are older than the setting, but never one that waits for an operator. */
 export async function dropOldMessages({ database, clock, messageDays }: Context): Promise<void> {
-  const before = new Date(clock.now().getTime() - messageDays * dayMs);
-  await database.query(dropOld, { received_before: before, rows_max: droppedPerRunMax });
+  await dropOld(database, { received_before: new Date(clock.now().getTime() - messageDays * dayMs) });
 }

@@ -26,9 +26,9 @@ export async function waitForEnd(sessions: RegistrySessions, renewal: Renewal): 
     if ((await seeAbsence(sessions, name, seen)) === "left") return undefined;
     return { nextStepAt: later(sessions, attentionLookMs) };
   }
-  if (renewal.gone_since !== null) await seePresence(sessions, name, seen.info);
-  const exDate = shownExDate(sessions, renewal, seen.info);
   const isDeleting = seen.info.statuses.includes("pendingDelete");
+  if (renewal.gone_since !== null && !isDeleting) await seePresence(sessions, name, seen.info);
+  const exDate = shownExDate(sessions, renewal, seen.info);
   if (!exDate && !isDeleting) return { event: "look-lost", countsAsFailure: true, reason: "info brought no exDate" };
   if (exDate && !isDeleting && isNextTerm(termEndsAt, exDate)) return deleteInTime(sessions, renewal, exDate);
   return {

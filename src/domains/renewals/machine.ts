@@ -1,7 +1,7 @@
 /** What a renewal does in each of its states; states.ts says what follows. */
 import { attentionLookMs, type Machine } from "#domains/changes/change.ts";
 import { later, unansweredAttempts } from "#domains/changes/proof.ts";
-import { isRenewalHeld, onName } from "#domains/changes/turns.ts";
+import { isRenewalHeld } from "#domains/changes/turns.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { adoptOlder } from "#domains/renewals/adopt.ts";
 import { waitForEnd } from "#domains/renewals/lapse.ts";
@@ -11,7 +11,8 @@ import { type RenewalEvent, renewalState } from "#domains/renewals/states.ts";
 
 export const renewalMachine: Machine<Renewal, RenewalOutcome> = {
   ...renewalTable,
-  step: (sessions, renewal) => onName(sessions, renewal.domain_name, () => step(sessions, renewal)),
+  isInTurns: true,
+  step,
   delayMs: (_renewal, _outcome, to) => (to === "Attention" ? attentionLookMs : undefined),
 };
 

@@ -123,7 +123,9 @@ const renewalHistory = statement(
 const renewalAttempts = statement(
   "operator-renewal-attempts",
   `${selectAttempts}
-   WHERE renewal_id = $renewal_id OR change_id IN (SELECT id FROM changes WHERE changes.renewal_id = $renewal_id)
+   WHERE cl_trid = ANY (ARRAY(
+     SELECT cl_trid FROM attempts WHERE renewal_id = $renewal_id
+     UNION ALL SELECT cl_trid FROM changes JOIN attempts ON change_id = changes.id WHERE changes.renewal_id = $renewal_id))
    ORDER BY committed_at, number`,
   attemptColumns,
 );

@@ -1,5 +1,7 @@
 /** The arithmetic of terms. Registries count calendar years, and treat 29 February in different ways. */
 
+import type { RegistryProfile } from "#registry/registries.ts";
+
 const dayMs = 24 * 60 * 60_000;
 const halfYearMs = 183 * dayMs;
 /** Two exDates that differ by less are the same: a leap day, a time zone. */
@@ -36,6 +38,18 @@ export function yearsBetween(base: Date, exDate: Date): number {
  */
 export function isNextTerm(termEndsAt: Date, exDate: Date): boolean {
   return exDate.getTime() - termEndsAt.getTime() > halfYearMs;
+}
+
+/**
+ * Whether a later exDate may be what the registry has renewed by itself at the end of a term.
+ * @param rgpStatuses RFC 3915 §3.1: with `renewPeriod`, a registrar has renewed the name
+ */
+export function mayBeAutoRenewed(
+  { atExpiry }: Pick<RegistryProfile, "atExpiry">,
+  { rgpStatuses }: { rgpStatuses: readonly string[] },
+  { termEndsAt, now }: { termEndsAt: Date; now: Date },
+): boolean {
+  return atExpiry === "auto-renew" && now >= termEndsAt && !rgpStatuses.includes("renewPeriod");
 }
 
 /** Whether two exDates differ by more than the calendars of two registries do. */

@@ -3,9 +3,9 @@ import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { requestChange } from "#hosting/accounts/accounts.ts";
-import { lockReseller } from "#hosting/accounts/create.ts";
 import { lockAccount, notChangeable } from "#hosting/accounts/find-account.ts";
 import { changeCommittedBytes } from "#hosting/nodes/place.ts";
+import { lockReseller } from "#locks/reseller-lock.ts";
 import { OperatorError } from "#operator-error.ts";
 
 const packOnOffer = statement(
@@ -77,7 +77,7 @@ export async function changePack(context: Pick<Context, "database" | "clock">, i
     if (!pack)
       throw new OperatorError("not-found", `no service pack ${packId} is on offer: see deedhouse packs versions`);
     // Before the account's row is written: a creation under the same identifier holds this lock and waits for that write.
-    await tx.query(lockReseller, { id: account.reseller_id });
+    await lockReseller(tx, account.reseller_id);
     const [use] = await tx.query(accountsUse, { id: account.id });
     if (!use) throw new Error("the account's use was not found");
     const note = `from pack ${use.servicepack_id} version ${use.servicepack_version} to ${pack.id} version ${pack.version}`;

@@ -11,6 +11,7 @@ import { medianSeconds } from "#hosting/accounts/present.ts";
 import { serveAtIdentifier } from "#hosting/host-names/identifiers.ts";
 import { type HostIdentifier, InvalidHostIdentifier, parseNewHostIdentifier } from "#lib/host-identifier.ts";
 import type { Secret } from "#lib/secret.ts";
+import { lockReseller } from "#locks/reseller-lock.ts";
 import { parseBody } from "#use-case/body.ts";
 import { accepted } from "#use-case/check-after.ts";
 import type { Docs } from "#use-case/docs.ts";
@@ -73,14 +74,6 @@ const usage = statement(
      FROM hosting_accounts WHERE reseller_id = $reseller_id AND status NOT IN ('Failed', 'Removed')) AS used
    WHERE id = $reseller_id`,
   { hosting_accounts_max: "int4", hosting_bytes_max: "int8", accounts: "int8", bytes: "int8" },
-);
-
-// Creations and changes of packs count and write one after another, so a reseller's caps hold under concurrent requests.
-// This lock does not block the foreign keys that point at the row.
-export const lockReseller = statement(
-  "hosting-reseller-lock",
-  "SELECT id FROM resellers WHERE id = $id FOR NO KEY UPDATE",
-  { id: "int8" },
 );
 
 // Inserts nothing when the pack is no longer on offer as it was checked. The lock keeps it so until we have committed.
@@ -222,7 +215,7 @@ const noPassword = Buffer.alloc(0);
 async function insert(context: Context, request: UseCaseRequest, { identifier, pack, hash }: NewAccount) {
   const inTransaction = async (tx: Transaction) => {
     const { resellerId } = request.caller;
-    await tx.query(lockReseller, { id: resellerId });
+    await lockReseller(tx, resellerId);
     await lockIdentifier(tx, identifier);
     if (!(await isFreeFor(tx, resellerId, identifier))) throw alreadyExists(request, identifier);
     await checkCaps(tx, request, pack);

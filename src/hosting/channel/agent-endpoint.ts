@@ -12,7 +12,6 @@ import {
   startHttpServer,
 } from "#front/http-server.ts";
 import { createSourceBudget, type SourceBudget } from "#front/rate-limit.ts";
-import { TooManyWaiting } from "#front/source-turns.ts";
 import { acceptJoin } from "#hosting/channel/accept-join.ts";
 import {
   AgentRefusal,
@@ -28,6 +27,7 @@ import { sync } from "#hosting/channel/sync.ts";
 import { hasOneHost } from "#lib/net/host-lines.ts";
 import { hostInUrl } from "#lib/net/near-address.ts";
 import type { TlsPair } from "#lib/net/tls-pair.ts";
+import { TooManyWaiting } from "#lib/source-turns.ts";
 import { joinPath, reportPath, syncPath } from "#nodes/agent/messages.ts";
 import { signatureHeader } from "#nodes/agent/request-signature.ts";
 import { pinOf } from "#nodes/agent/transport.ts";
@@ -59,7 +59,6 @@ export async function startAgentEndpoint(context: Context, options: AgentEndpoin
   const gatewayKey = await loadGatewayKey(context);
   const { clock } = context;
   const budget = createSourceBudget({ clock, windowMs: failureWindowMs, failuresMax, knownGoodFailuresMax });
-  const closing = new AbortController();
 
   async function answer({ message, sourceAddress, signal }: HttpRequest): Promise<HttpAnswer> {
     const { method = "", url: path = "", headers } = message;
@@ -69,7 +68,7 @@ export async function startAgentEndpoint(context: Context, options: AgentEndpoin
       path,
       headers,
       sourceAddress,
-      signal: AbortSignal.any([signal(), closing.signal]),
+      signal: signal(),
       readBody: (bytesMax) => readAgentBody(message, bytesMax),
     });
     // The rest of an unread body is not wanted. A client that guesses too often has to connect again.
@@ -78,6 +77,7 @@ export async function startAgentEndpoint(context: Context, options: AgentEndpoin
 
   const server = await startHttpServer({
     ...options,
+    log: context.log,
     connectionsMax: options.connectionsMax ?? connectionsMaxDefault,
     requestTimeoutMs,
     cutsAtClose: true,
@@ -93,7 +93,6 @@ export async function startAgentEndpoint(context: Context, options: AgentEndpoin
     port,
     url,
     close: () => {
-      closing.abort();
       unfollow?.();
       return server.close();
     },

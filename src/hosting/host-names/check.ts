@@ -9,7 +9,7 @@ import type { Transaction } from "#db/database.ts";
 import { isUniqueViolation } from "#db/errors.ts";
 import { statement } from "#db/statement.ts";
 import { requestChange } from "#hosting/accounts/accounts.ts";
-import { proofLabel, proofText, type TxtLookup } from "#hosting/host-names/dns.ts";
+import { proofLabel, proofText } from "#hosting/host-names/dns.ts";
 import { askNameServers } from "#hosting/host-names/questions.ts";
 import {
   type HostNameEvent,
@@ -29,7 +29,7 @@ const missingMsMax = 7 * dayMs;
 
 const factsOf = statement(
   "host-name-facts",
-  `SELECT host.id, host.host_name, host.account_id, account.identifier, host.proof, host.status, host.proven_by,
+  `SELECT host.id, host.host_name, host.account_id, account.reseller_id, account.identifier, host.proof, host.status, host.proven_by,
      host.misses, host.missing_since, host.version, held.in_own, held.in_anothers, holder.id AS holder_id,
      holder.account_id AS holder_account_id, holder.proof AS holder_proof,
      holder.proven_by AS holder_proven_by, holder_account.identifier AS holder_identifier,
@@ -48,6 +48,7 @@ const factsOf = statement(
     id: "int8",
     host_name: "text",
     account_id: "int8",
+    reseller_id: "int8",
     identifier: "text",
     proof: "text",
     status: hostNameStatuses,
@@ -123,12 +124,12 @@ export async function advanceHostName(context: Context, hostNameId: number): Pro
   }
 }
 
-/** Checks the portfolios, and then the DNS. @param lookup not used for names that are in a portfolio */
-export async function checkHostName(context: Context, hostNameId: number, lookup: TxtLookup): Promise<void> {
+/** Checks the portfolios, and then the DNS. @param signal ends the lookup as if no name server answered */
+export async function checkHostName(context: Context, hostNameId: number, signal?: AbortSignal): Promise<void> {
   for (;;) {
     const facts = await findFacts(context, hostNameId);
     if (!facts) return;
-    const finding = checkPortfolios(context, facts) ?? (await checkDns(context, lookup, facts));
+    const finding = checkPortfolios(context, facts) ?? (await checkDns(context, facts, signal));
     if (await isRecorded(context, facts, finding)) return;
     // Another check was recorded meanwhile, but it may have begun before this one was requested.
   }
@@ -170,22 +171,22 @@ function checkPortfolios({ bareIdentifiers }: Context, facts: Facts): Finding | 
   return isBare ? { event: "shown", provenBy: "identifier" } : undefined;
 }
 
-async function checkDns({ clock }: Context, lookup: TxtLookup, facts: Facts): Promise<Finding> {
+async function checkDns({ clock, names }: Context, facts: Facts, signal?: AbortSignal): Promise<Finding> {
   const name = `${proofLabel}.${facts.host_name}`;
-  const answer = await lookup.find(name);
+  const answer = await names.findTexts(facts.reseller_id, name, signal);
   if ("problem" in answer) {
     return {
       event: "unanswered",
       reason: `The name servers did not say whether the record exists: ${answer.problem}.`,
     };
   }
-  if (!answer.texts.includes(proofText(facts.proof))) {
+  if (!answer.found.includes(proofText(facts.proof))) {
     const reason =
-      answer.texts.length === 0 ? `There is no TXT record at ${name}.` : `The TXT record at ${name} has another text.`;
+      answer.found.length === 0 ? `There is no TXT record at ${name}.` : `The TXT record at ${name} has another text.`;
     const missingMs = clock.now().getTime() - (facts.missing_since ?? clock.now()).getTime();
     return { event: missingMs >= missingMsMax ? "lost" : "missing", reason };
   }
-  return facts.holder_proof !== null && answer.texts.includes(proofText(facts.holder_proof))
+  return facts.holder_proof !== null && answer.found.includes(proofText(facts.holder_proof))
     ? { event: "missing", reason: isHeldText }
     : { event: "shown", provenBy: "dns", replacesHolder: true };
 }

@@ -115,7 +115,8 @@ const nodeProgress = statement(
   `SELECT (SELECT count(*) FROM hosting_accounts
            WHERE node_id = $node_id AND status IN ('Provisioning', 'Ready', 'Suspended')) AS accounts,
      count(*) AS moves, coalesce(sum(files_done), 0)::int8 AS files_done, coalesce(sum(bytes_done), 0)::int8 AS bytes_done
-   FROM hosting_moves WHERE source_node_id = $node_id AND state IN ('Copying', 'Freezing', 'Finishing', 'Returning')`,
+   FROM hosting_moves WHERE source_node_id = $node_id AND state IN ('Copying', 'Freezing', 'Finishing', 'Returning')
+     AND ended_at IS NULL`,
   { accounts: "int8", moves: "int8", files_done: "int8", bytes_done: "int8" },
 );
 

@@ -62,7 +62,8 @@ const assignedUids = statement(
   "hosting-reconcile-given-out",
   `SELECT uid FROM unnest($uids::int8[]) AS given (uid)
    WHERE EXISTS (SELECT FROM hosting_accounts WHERE hosting_accounts.uid = given.uid)
-     OR EXISTS (SELECT FROM hosting_moves WHERE given.uid IN (source_uid, target_uid))`,
+     OR EXISTS (SELECT FROM hosting_moves WHERE source_uid = given.uid)
+     OR EXISTS (SELECT FROM hosting_moves WHERE target_uid = given.uid)`,
   { uid: "int8?" },
 );
 

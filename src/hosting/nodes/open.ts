@@ -8,6 +8,7 @@ import { sparingJobs } from "#hosting/nodes/hung.ts";
 import { type NodeKind, type NodePlace, readNodePlaces } from "#hosting/nodes/nodes.ts";
 import { assertMayRemove } from "#hosting/nodes/restored.ts";
 import { learnUids } from "#hosting/nodes/uids.ts";
+import { reportDefect } from "#lib/report-defect.ts";
 import { Secret } from "#lib/secret.ts";
 import { createSerialQueue } from "#lib/serial-queue.ts";
 import { createCpanelDriver } from "#nodes/cpanel/driver.ts";
@@ -84,7 +85,7 @@ export async function openHostingNodes(context: Context, whileOpen: WhileOpen = 
     if (!node) return;
     open.delete(nodeId);
     ending.add(node.ended);
-    void node.ended.then(() => ending.delete(node.ended));
+    node.ended.then(() => ending.delete(node.ended)).catch(reportDefect);
     node.closing.abort();
   }
 
@@ -94,7 +95,7 @@ export async function openHostingNodes(context: Context, whileOpen: WhileOpen = 
     closeNode(place.id);
     const driver = sparingJobs(drivers[place.kind](context, place), context.clock);
     const closing = new AbortController();
-    const ended = whileOpen(driver, place.id, closing.signal);
+    const ended = whileOpen(driver, place.id, closing.signal).catch(reportDefect);
     open.set(place.id, { driver, place: asText, closing, ended });
   }
 
@@ -109,8 +110,9 @@ export async function openHostingNodes(context: Context, whileOpen: WhileOpen = 
   }
 
   // After a failure, the connection's heartbeat fails too, and the reconnect reads everything again.
-  const readAgain = (nodeId: string | null) =>
-    void read(nodeId).catch((error: unknown) => context.log.warn({ err: error }, "the hosting nodes cannot be read"));
+  const readAgain = (nodeId: string | null) => {
+    read(nodeId).catch((error: unknown) => context.log.warn({ err: error }, "the hosting nodes cannot be read"));
+  };
   const stopListening = context.listener.on("hosting_node_changed", readAgain);
   const stopReconnects = context.listener.onReconnect(() => readAgain(null));
   await read(null);

@@ -157,7 +157,8 @@ const isLost = statement(
   "hosting-uid-is-lost",
   `SELECT $uid::int8 >= (SELECT seqstart FROM pg_sequence WHERE seqrelid = 'hosting_uid'::regclass)
      AND NOT EXISTS (SELECT FROM hosting_accounts WHERE uid = $uid)
-     AND NOT EXISTS (SELECT FROM hosting_moves WHERE $uid IN (source_uid, target_uid)) AS is_lost`,
+     AND NOT EXISTS (SELECT FROM hosting_moves WHERE source_uid = $uid)
+     AND NOT EXISTS (SELECT FROM hosting_moves WHERE target_uid = $uid) AS is_lost`,
   { is_lost: "bool?" },
 );
 

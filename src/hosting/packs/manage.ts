@@ -48,9 +48,11 @@ const packVersions = statement(
      files_max, ftp_sessions_max, traffic_bytes_month, host_names_max, features, node_tags,
      (SELECT array_agg(resellers.name ORDER BY resellers.name) FROM resellers
       WHERE resellers.id = ANY (offered_to)) AS offered_to,
-     (SELECT count(*) FROM hosting_accounts AS account WHERE account.servicepack_id = pack.id
-        AND account.servicepack_version = pack.version AND account.status NOT IN ('Failed', 'Removed')) AS accounts
-   FROM service_packs AS pack WHERE $all OR retired_at IS NULL ORDER BY id, version`,
+     coalesce(used.accounts, 0) AS accounts
+   FROM service_packs AS pack LEFT JOIN (
+     SELECT servicepack_id AS id, servicepack_version AS version, count(*) AS accounts FROM hosting_accounts
+     WHERE status NOT IN ('Failed', 'Removed') GROUP BY 1, 2) AS used USING (id, version)
+   WHERE $all OR retired_at IS NULL ORDER BY id, version`,
   {
     id: "int8",
     version: "int4",

@@ -52,14 +52,13 @@ export function readProxyHeaders(
   server.on("connection", (socket: Socket) => {
     if (!trusted.isTrusted(socket.remoteAddress ?? "")) return pass(socket);
     const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(proxyHeaderMs)]);
-    takeProxyHeader(socket, signal).then(
-      (address) => {
+    takeProxyHeader(socket, signal)
+      .then((address) => {
         if (address === undefined) return pass(socket);
         nameAddress(socket, address);
         namedAddress.run(address, pass, socket);
-      },
-      () => socket.destroy(),
-    );
+      })
+      .catch(() => socket.destroy());
   });
   server.prependListener("secureConnection", (socket: Socket) => {
     const address = namedAddress.getStore();

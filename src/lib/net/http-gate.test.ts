@@ -101,6 +101,31 @@ test("one turn of the event loop begins a few dozen requests, however many conne
   assert.ok(most <= 64, `${most} in one turn`);
 });
 
+test("a client that sends only blank lines is refused after 1 KiB of them, also between two requests", async (t) => {
+  const { port } = await gated(t, echo);
+  for (const [first, blank] of [
+    ["", "\r\n"],
+    ["", "\n"],
+    [head("/first"), "\r\n"],
+  ] as const) {
+    const socket = await open(t, port);
+    const answers = received(socket);
+    // The whole of it fits into the buffers of the connection, so that the refusal is not lost.
+    socket.end(`${first}${blank.repeat(1_024)}${blank.repeat(8)}${head("/behind")}`);
+    const text = await answers;
+    assert.deepEqual(targetsIn(text), first === "" ? [] : ["/first"]);
+    assert.match(text, /HTTP\/1\.1 400 /);
+  }
+});
+
+test("a few blank lines before a request are ignored", async (t) => {
+  const { port } = await gated(t, echo);
+  const socket = await open(t, port);
+  const answers = received(socket);
+  socket.end(`${"\r\n".repeat(512)}${head("/a")}${"\r\n".repeat(512)}${head("/b")}`);
+  assert.deepEqual(targetsIn(await answers), ["/a", "/b"]);
+});
+
 test("one turn of the event loop reads a few thousand chunks, however many connections send bodies of tiny ones", async (t) => {
   const turns = countByTurn();
   const { port } = await gated(t, (request, response) => {

@@ -5,7 +5,8 @@
  * line, and only the bytes of the body while a request has no answer. The rest waits as raw bytes, one read per
  * connection. The slices of all connections go through one queue.
  *
- * The gate decides nothing: a parser takes slices as it takes packets, and it alone finds where requests begin and end.
+ * The gate decides only that a kilobyte of blank lines is no beginning of a request, which a parser would read for ever. Otherwise a
+ * parser takes slices as it takes packets, and it alone finds where requests begin and end.
  */
 import { subscribe } from "node:diagnostics_channel";
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from "node:http";
@@ -14,12 +15,21 @@ import { Server as TlsServer } from "node:tls";
 import { BlankLines } from "#lib/net/blank-lines.ts";
 import { TurnQueue } from "#lib/net/turn-queue.ts";
 
-/** 32 requests without a key take about 4 ms: a turn may delay other reads that long. */
-const turnSlicesMax = 32;
-/** A chunk of one byte costs as much as a larger one: 170 of them take 0.2 ms, and one read has 11,000. */
-const chunkedSliceBytesMax = 1_024;
+/** 32 requests without a key take about 4 ms with all that follows them: a turn may delay other reads that long. */
+const turnTasksMax = 32;
+/** How long a turn may parse. */
+const turnMsMax = 2;
+/**
+ * Of a head and of a body in chunks, whose cost depends on what is in them: 170 chunks of one byte take 0.2 ms, and one read has
+ * 11,000; 64 KiB of blank lines take 6 ms.
+ */
+const sliceBytesMax = 1_024;
+/** What a client may still send after the last answer: it would lose an answer on a connection that is cut. */
+const surplusBytesMax = 65_536;
 /** Shared by all servers of this process, because they share its one thread. */
-const slices = new TurnQueue(turnSlicesMax);
+const slices = new TurnQueue({ turnMsMax, turnTasksMax });
+/** No parser accepts this as the beginning of a message, so each server refuses it as it refuses all that is not HTTP. */
+const notHttp = Buffer.from("\0");
 
 const connections = new WeakMap<Socket, GatedConnection>();
 
@@ -61,6 +71,8 @@ class GatedConnection {
   /** Bytes that the parser has not received yet. */
   #waiting: Buffer | undefined;
   #isQueued = false;
+  /** After the last answer. */
+  #surplusBytes = 0;
   #isHeld = false;
   #hasEnded = false;
   /** The last request whose head is complete. */
@@ -139,7 +151,9 @@ class GatedConnection {
   #isWanted(): boolean {
     if (!this.#socket.writable) {
       // Nothing that arrives now could be answered.
+      this.#surplusBytes += this.#waiting?.length ?? 0;
       this.#waiting = undefined;
+      if (this.#surplusBytes > surplusBytesMax) this.#socket.destroy();
       return false;
     }
     return this.#isAnswered || this.#request?.complete === false;
@@ -149,15 +163,14 @@ class GatedConnection {
     const count = this.#cut(bytes);
     const isAll = count === bytes.length;
     this.#waiting = isAll ? undefined : bytes.subarray(count);
-    this.#parse(isAll ? bytes : bytes.subarray(0, count));
+    this.#parse(this.#blankLines.isFlood ? notHttp : isAll ? bytes : bytes.subarray(0, count));
     if (!hasParser(this.#socket)) this.#leave();
   }
 
   /** How many of the bytes the parser gets at once. */
   #cut(bytes: Buffer): number {
     const isInBody = this.#request?.complete === false;
-    if (!isInBody) return this.#blankLines.cut(bytes);
-    if (this.#bodyBytesLeft === undefined) return this.#blankLines.cut(bytes.subarray(0, chunkedSliceBytesMax));
+    if (!isInBody || this.#bodyBytesLeft === undefined) return this.#blankLines.cut(bytes.subarray(0, sliceBytesMax));
     const count = Math.min(bytes.length, this.#bodyBytesLeft);
     this.#bodyBytesLeft -= count;
     return count;

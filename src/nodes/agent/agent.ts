@@ -8,6 +8,7 @@ import { backoffMs } from "#lib/backoff.ts";
 import { type Clock, sleep } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
 import type { Random } from "#lib/random.ts";
+import { reportDefect } from "#lib/report-defect.ts";
 import { agentVersion } from "#nodes/agent/agent-version.ts";
 import { answerQuestion, cutAnswer } from "#nodes/agent/answer.ts";
 import type { AgentConfig } from "#nodes/agent/config.ts";
@@ -95,7 +96,7 @@ async function followState(following: Following, start: Progress): Promise<void>
       progress = await applyDocument(following, progress, document);
       for (const question of document.questions) {
         asked = Math.max(asked, question.version);
-        answer(following, question);
+        answer(following, question).catch(reportDefect);
       }
     } catch (error) {
       if (signal.aborted) return;

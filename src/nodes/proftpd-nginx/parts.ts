@@ -3,6 +3,7 @@ import { mkdir, readFile, realpath } from "node:fs/promises";
 import type { Clock } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
 import type { Random } from "#lib/random.ts";
+import { reportDefect } from "#lib/report-defect.ts";
 import type { Endpoint } from "#nodes/driver.ts";
 import { Trash } from "#nodes/homes/trash.ts";
 import { UsageFeed } from "#nodes/homes/usage-feed.ts";
@@ -67,7 +68,9 @@ export async function openParts(options: ProftpdNodeOptions): Promise<Parts> {
     file: paths.traffic,
     homes: await realpath(paths.homes),
     isAccount: (uid) => records.get(uid) !== undefined,
-    reopenLogs: () => void reopenLogs(paths.webPid, log),
+    reopenLogs: () => {
+      reopenLogs(paths.webPid, log).catch(reportDefect);
+    },
     onChange: (uid) => feed.changed(uid),
     logBytesMax,
   });

@@ -4,6 +4,7 @@
  */
 import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
+import { reportDefect } from "#lib/report-defect.ts";
 import { isLoginRefusal, isServiceRefusal, isSessionEnd, isSuccess, sessionLimitCode } from "#registry/epp/codes.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
 import { helloFrame } from "#registry/epp/commands/session/hello.ts";
@@ -174,7 +175,7 @@ export class EppSession {
     this.#clock = options.clock;
     this.#random = options.random;
     this.#openedAtMs = options.clock.monotonicMs();
-    connection.closed.then(() => clearTimeout(this.#idleTimer));
+    connection.closed.then(() => clearTimeout(this.#idleTimer)).catch(reportDefect);
   }
 
   /** Fulfilled with the reason once the session is closed. */

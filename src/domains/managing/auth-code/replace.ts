@@ -15,8 +15,9 @@ const batchRows = 500;
 const repeatMs = 24 * 60 * 60_000;
 
 /** SQL about a row `code`: an order that sets another code needs no replacement, unless it fails. */
-const isUndisturbed = `NOT EXISTS (
-       SELECT FROM changes WHERE changes.domain_name = code.domain_name AND kind = 'auth-code' AND ended_at IS NULL)`;
+const isUndisturbed = `(
+       SELECT true FROM changes WHERE changes.domain_name = code.domain_name AND kind = 'auth-code' AND ended_at IS NULL
+       LIMIT 1) IS NULL`;
 
 const eraseExpired = statement(
   "auth-codes-erase",

@@ -26,4 +26,9 @@ export const authCodeEffects = [
      WHERE asked.id = ended.id AND asked.id = ANY (ARRAY(SELECT id FROM change)) AND ended.status = 'Finished'
        AND asked.kind = 'auth-code' AND code.domain_name = ended.domain_name
        AND code.change_code = asked.input ->> 'replaces')`,
+  // The next look sees another code.
+  `codes_unseen AS (
+     DELETE FROM seen_auth_codes AS seen USING written AS ended, changes AS asked
+     WHERE asked.id = ended.id AND asked.id = ANY (ARRAY(SELECT id FROM change)) AND ended.is_over
+       AND asked.kind = 'auth-code' AND seen.domain_name = ended.domain_name)`,
 ];

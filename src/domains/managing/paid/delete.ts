@@ -9,9 +9,11 @@ import { type Ask, type NameInfo, ofCommand } from "#domains/changes/proof.ts";
 import type { ChangeEnd, ChangeOrder } from "#domains/managing/change-orders.ts";
 import { type OrderKind, type Plan, refusedByStatus } from "#domains/managing/order-kind.ts";
 import { planHosts } from "#domains/managing/paid/delete-hosts.ts";
+import { dropPutBack, foundOf, planPutBack, planToStay, refusedDelete } from "#domains/managing/paid/put-back.ts";
 import { whileInPortfolio } from "#domains/managing/paid/scheduled.ts";
 import { findUnderWay } from "#domains/managing/paid/underway.ts";
 import { placeAnswers, placeChange, placeErrors } from "#domains/managing/place.ts";
+import { restorableUntil } from "#domains/portfolio/looks.ts";
 import { parsePathName } from "#domains/portfolio/read.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { addDays } from "#domains/renewals/terms.ts";
@@ -52,6 +54,8 @@ export const deleteOrderKind: OrderKind = {
     // An earlier delete, whose answer was lost, may prohibit this one: `<info>` decides.
     return code === 2304 ? "disputed" : undefined;
   },
+
+  refused: refusedDelete,
 };
 
 /** Whether one of its deletes was not refused for certain: a name that is gone, or somebody else's, may have left by it. */
@@ -61,6 +65,7 @@ const isSent = ({ attempts }: ChangeOrder) =>
   );
 
 async function planDelete(sessions: RegistrySessions, order: ChangeOrder, name: NameInfo, ask: Ask): Promise<Plan> {
+  if (name.is === "absent" || name.is === "held-by-other") dropPutBack(order);
   switch (name.is) {
     case "unknown":
       return name;
@@ -78,17 +83,19 @@ async function planDelete(sessions: RegistrySessions, order: ChangeOrder, name: 
 async function planHeld(sessions: RegistrySessions, order: ChangeOrder, info: DomainInfo, ask: Ask): Promise<Plan> {
   const { statuses, rgpStatuses } = info;
   if (rgpStatuses.includes("pendingRestore")) {
+    dropPutBack(order);
     return { is: "refused", as: "failed", reason: "the registry is restoring the name" };
   }
   if (statuses.includes("pendingDelete") || rgpStatuses.includes("redemptionPeriod")) {
     return { is: "done", end: endOf(sessions, order, info) };
   }
+  if (foundOf(order).stays) return planPutBack(sessions, order, info, ask);
+  const stay = (reason: string) => planToStay(sessions, order, info, ask, { reason, isOperators: false });
   const refused = refusedByStatus(info, forbidding, "does not delete");
-  if (refused) return refused;
+  if (refused) return stay(refused.reason);
   const { refunded_until: refundedUntil } = order.input as Ordered;
   if (refundedUntil !== undefined && sessions.context.clock.now() > new Date(refundedUntil)) {
-    const reason = "the registry renewed the name, and the grace period for a delete is over";
-    return { is: "refused", as: "failed", reason };
+    return stay("the registry renewed the name, and the grace period for a delete is over");
   }
   const first = sessions.profile.hostModel === "objects" ? await planHosts(sessions, order, info, ask) : undefined;
   if (first) return first;
@@ -105,27 +112,16 @@ function isInAddGrace({ context, profile }: RegistrySessions, { rgpStatuses, crD
 /** @param info of a name that the registry is deleting */
 function endOf(sessions: RegistrySessions, order: ChangeOrder, info?: DomainInfo): ChangeEnd {
   const { is_free: isFree } = order.found as Sent;
-  const until = info && restorableUntil(sessions, order, info);
+  // The registry counts from its delete, which came after our command.
+  const sent = ofCommand(order.attempts, deleteName).at(0);
+  const deletedAt = sent?.committed_at ?? info?.upDate ?? sessions.context.clock.now();
+  const until = info && restorableUntil(sessions, info, { deletedAt, isFree: isFree ?? false });
   if (until) {
     const next = `It can be restored until ${until.toISOString()}: POST /domains/${order.domain_name}/restores.`;
     return { departure: { reason: "deleted", restorableUntil: until }, next };
   }
   const next = "It was deleted in its add grace period, so its registration costs nothing.";
   return { departure: { reason: "deleted" }, ...(isFree && { next }) };
-}
-
-/** The registry counts from its delete, which came after our command. */
-function restorableUntil(
-  { context, profile }: RegistrySessions,
-  order: ChangeOrder,
-  { rgpStatuses, upDate }: DomainInfo,
-): Date | undefined {
-  const { is_free: isFree } = order.found as Sent;
-  const days = profile.graceDays.redemption;
-  const isRedeemable = rgpStatuses.length > 0 ? rgpStatuses.includes("redemptionPeriod") : !isFree;
-  if (!isRedeemable || days === 0) return undefined;
-  const sent = ofCommand(order.attempts, deleteName).at(0);
-  return addDays(sent?.committed_at ?? upDate ?? context.clock.now(), days);
 }
 
 /** DELETE /domains/<domain_name>?confirm=<domain_name>: 202 and an order. */

@@ -8,8 +8,17 @@ import type { ChangeEnd, ChangeOrder } from "#domains/managing/change-orders.ts"
 import { type OrderKind, type Plan, refusedByStatus, whileHeld } from "#domains/managing/order-kind.ts";
 import { eventOfRenew, isRefusal, meaningOfRenew } from "#domains/managing/paid/renew-codes.ts";
 import { isScheduled, whileInPortfolio } from "#domains/managing/paid/scheduled.ts";
+import { postponeLook } from "#domains/portfolio/looks.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
-import { dayOf, isAnotherDate, isNextTerm, periodsBetween, termAfter, yearsBetween } from "#domains/renewals/terms.ts";
+import {
+  dayOf,
+  isAnotherDate,
+  isNextTerm,
+  mayBeAutoRenewed,
+  periodsBetween,
+  termAfter,
+  yearsBetween,
+} from "#domains/renewals/terms.ts";
 import type { Money } from "#registry/epp/commands/domain/fee.ts";
 import type { DomainInfo } from "#registry/epp/commands/domain/info.ts";
 import { domainRenew } from "#registry/epp/commands/domain/renew.ts";
@@ -51,7 +60,7 @@ export const renewOrderKind: OrderKind = {
   },
 };
 
-function planRenew(sessions: RegistrySessions, order: ChangeOrder, info: DomainInfo): Plan {
+function planRenew(sessions: RegistrySessions, order: ChangeOrder, info: DomainInfo): Plan | Promise<Plan> {
   const isDateOurs = sessions.profile.expiry === "ours";
   const exDate = isDateOurs ? reckonedExDate(sessions, order) : info.exDate;
   if (!exDate) return { is: "unknown", reason: "info brought no exDate" };
@@ -97,8 +106,13 @@ function planUnseen({ profile }: RegistrySessions, order: ChangeOrder, base: Dat
   );
 }
 
-/** What the registry has renewed by itself counts. */
-function planFirst(sessions: RegistrySessions, order: ChangeOrder, info: DomainInfo, exDate: Date): Plan {
+/** What the registry has renewed by itself counts, and what it has given beyond an earlier order. */
+async function planFirst(
+  sessions: RegistrySessions,
+  order: ChangeOrder,
+  info: DomainInfo,
+  exDate: Date,
+): Promise<Plan> {
   const { years, expiration_date } = order.input as OrderedRenewal;
   if (isScheduled(order)) {
     const base = new Date((order.found as Sent).base_ex_date ?? expiration_date);
@@ -107,9 +121,34 @@ function planFirst(sessions: RegistrySessions, order: ChangeOrder, info: DomainI
     return planSend(sessions, order, info, exDate, years);
   }
   const term = new Date(expiration_date);
-  const renewedYears = isNextTerm(term, exDate) ? yearsBetween(term, exDate) : 0;
+  const isExtended = isNextTerm(term, exDate);
+  if (isExtended && !isExplained(sessions, order, info, term)) return refuseExtended(sessions, order, exDate);
+  const renewedYears = isExtended ? yearsBetween(term, exDate) : 0;
   if (renewedYears >= years) return { is: "done", end: endOf(order, term, years, exDate) };
   return planSend(sessions, order, info, exDate, years - renewedYears);
+}
+
+/** Whether it is known why the registry shows a later term than the one that an order renews, and that no reseller has paid for it. */
+function isExplained(
+  { context, profile }: RegistrySessions,
+  order: ChangeOrder,
+  info: DomainInfo,
+  term: Date,
+): boolean {
+  const { expiration_date: here, registry_ex_date: known } = order;
+  if (here === null || known === null || isNextTerm(term, here)) return false;
+  const termEndsAt = known < term ? known : term;
+  return isNextTerm(term, known) || mayBeAutoRenewed(profile, info, { termEndsAt, now: context.clock.now() });
+}
+
+/** The term has been paid for: here, in a time that a restored database has lost, or by an operator at the registry. */
+async function refuseExtended({ context }: RegistrySessions, order: ChangeOrder, exDate: Date): Promise<Plan> {
+  // The look that follows takes over the new term as a whole.
+  order.shown = undefined;
+  await context.database.query(postponeLook, { name: order.domain_name, look_at: context.clock.now() });
+  const shown = exDate.toISOString();
+  const reason = `the registry shows a renewal until ${shown} that this order did not make, so nothing was sent: to renew the name further, order with this date`;
+  return { is: "refused", as: "rejected", reason };
 }
 
 function planSend(sessions: RegistrySessions, order: ChangeOrder, info: DomainInfo, base: Date, years: number): Plan {

@@ -16,7 +16,8 @@ export function whileInPortfolio(plan: OrderKind["plan"]): OrderKind["plan"] {
     if (!isScheduled(order) || name.is === "unknown") return plan(sessions, order, name, ask);
     if (!order.is_in_portfolio) return { is: "refused", as: "failed", reason: "the name has left the portfolio" };
     if (name.is === "held-by-us") {
-      if (order.gone_since !== null) await seePresence(sessions, order.domain_name, name.info);
+      const isDeleting = name.info.statuses.includes("pendingDelete");
+      if (order.gone_since !== null && !isDeleting) await seePresence(sessions, order.domain_name, name.info);
       return plan(sessions, order, name, ask);
     }
     if ((await seeAbsence(sessions, order.domain_name, name)) === "left") {

@@ -7,6 +7,7 @@
 import { isUtf8 } from "node:buffer";
 import type { Socket } from "node:net";
 import { type SecureContext, TLSSocket } from "node:tls";
+import { reportDefect } from "#lib/report-defect.ts";
 import { FtpFailure } from "#nodes/embedded/ftp/reply.ts";
 import type { EmbeddedNodeLimits } from "#nodes/embedded/limits.ts";
 
@@ -96,8 +97,13 @@ export class ControlChannel {
     if (this.#isEnding) return;
     const problem = this.#split(chunk);
     if (problem !== undefined) this.end(problem.code, problem.message);
-    else if (!this.#isRunning) void this.#run();
+    else if (!this.#isRunning) this.#run().catch(this.#defect);
     else if (this.#waiting.some(isAbort)) this.#options.onAbort();
+  };
+
+  readonly #defect = (error: unknown): void => {
+    reportDefect(error);
+    this.destroy();
   };
 
   /** Appends complete lines to the waiting ones. */

@@ -5,6 +5,7 @@
  */
 import { sleep } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
+import { reportDefect } from "#lib/report-defect.ts";
 import { isAccountThreat, isServerFault } from "#registry/epp/codes.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
 import { EppNotSent, EppUnanswered, EppUnavailable } from "#registry/epp/errors.ts";
@@ -248,10 +249,12 @@ export class SessionPool implements EppPool {
   }
 
   #openOne(): void {
-    this.#open((session) => this.#keep(session)).then(
-      () => this.#serve(),
-      (error) => this.#onOpenFailed(error),
-    );
+    this.#open((session) => this.#keep(session))
+      .then(
+        () => this.#serve(),
+        (error) => this.#onOpenFailed(error),
+      )
+      .catch(reportDefect);
   }
 
   /** @throws EppUnavailable */
@@ -260,7 +263,7 @@ export class SessionPool implements EppPool {
     try {
       await this.#opener.open((session) => {
         this.#signs.recordAnswer();
-        session.closed.then(() => this.#onClosed(session));
+        session.closed.then(() => this.#onClosed(session)).catch(reportDefect);
         take(session);
       });
     } catch (error) {

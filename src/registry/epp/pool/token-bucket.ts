@@ -1,5 +1,6 @@
 import type { Clock } from "#lib/clock.ts";
 import { sleep } from "#lib/clock.ts";
+import { reportDefect } from "#lib/report-defect.ts";
 
 /** The part of a burst that is kept back from patient callers: work that comes among thousands of theirs finds it. */
 const reserveShare = 0.2;
@@ -49,7 +50,7 @@ export class TokenBucket {
     const cameAtMs = this.#clock.monotonicMs();
     this.#line.splice(before + 1, 0, { rankMs, isWanted, isPatient, cameAtMs, pass: resolve });
     this.#passThose();
-    void this.#passOthers();
+    this.#passOthers().catch(reportDefect);
     return promise;
   }
 

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DatabaseUnavailable } from "#db/errors.ts";
-import { createSourceTurns, TooManyWaiting, turnsWaitingMax } from "#front/source-turns.ts";
+import { createSourceTurns, TooManyWaiting, turnsWaitingMax } from "#lib/source-turns.ts";
+
+class Away extends Error {}
 
 /** Work that ends on demand. */
 function turnsOf(atOnceMax = 16) {
-  const turns = createSourceTurns();
+  const turns = createSourceTurns((error) => error instanceof Away);
   const begun: { name: string; end: () => void; fail: (error: Error) => void }[] = [];
   const take = (source: string, name = source, most = () => atOnceMax) =>
     turns.take(
@@ -74,15 +75,15 @@ test("one piece of work always runs, and each turn checks the room again", async
   assert.equal((await Promise.all(all)).length, 4);
 });
 
-test("when the database is away, all waiting work fails with the first; any other failure affects only its own work", async () => {
+test("when something fails for all, all waiting work fails with the first; any other failure affects only its own work", async () => {
   const { begun, take, names } = turnsOf(1);
   const [first, second, third] = [take("a", "1"), take("a", "2"), take("a", "3")];
   begun[0]?.fail(new Error("its own"));
   await assert.rejects(first, /its own/);
   assert.deepEqual(names(), ["1", "2"]);
-  begun[1]?.fail(new DatabaseUnavailable("away"));
-  await assert.rejects(second, DatabaseUnavailable);
-  await assert.rejects(third, DatabaseUnavailable);
+  begun[1]?.fail(new Away("away"));
+  await assert.rejects(second, Away);
+  await assert.rejects(third, Away);
   assert.deepEqual(names(), ["1", "2"]);
   const next = take("a", "4");
   begun[2]?.end();

@@ -1,10 +1,12 @@
 /** Every call about a registered name, with random contents. */
-import { ada } from "../harness/contacts.ts";
-import type { TestGateway, TestReseller } from "../harness/gateway.ts";
+import { ada } from "../../harness/contacts.ts";
+import type { TestGateway, TestReseller } from "../../harness/gateway.ts";
 
 export interface Caller {
   gateway: TestGateway;
   reseller: TestReseller;
+  /** Other names, also of other resellers: their hosts may serve the caller's. */
+  othersThan(name: string): readonly string[];
   random: (limit: number) => number;
 }
 
@@ -28,15 +30,17 @@ const put = (name: string, path: string, body: object): Call => ({
 
 const contact = (number: number) => ({ ...ada, email: `ada-${number}@quillfeather.example` });
 
-/** By the kind of order that a call places. A kind is drawn as often as any other. */
+/** By the kind of order that a call places. */
 export const requests: Readonly<Record<string, RequestFor>> = {
   "transfer-lock": ({ random }, name) => put(name, "transfer-lock", { transfer_locked: random(3) === 0 }),
-  nameservers: ({ random }, name) => {
+  nameservers: ({ random, othersThan }, name) => {
+    const foreign = othersThan(name).map((other) => ({ name: `ns1.${other}` }));
     const own = ["ns1", "ns2"].map((label) => {
       return { name: `${label}.${name}`, addresses: [`9.9.9.${1 + random(3)}`, `2620:fe::${1 + random(3)}`] };
     });
     const servers = [...own, { name: "ns1.dns-host.net" }, { name: "ns2.dns-host.net" }];
-    return put(name, "nameservers", { name_servers: servers.filter(() => random(2) === 0) });
+    const used = foreign.length > 0 && random(2) === 0 ? [foreign[random(foreign.length)]!] : [];
+    return put(name, "nameservers", { name_servers: [...servers.filter(() => random(2) === 0), ...used] });
   },
   dnssec: ({ random }, name) => {
     const records = ["A", "B", "C"].map((digit, index) => {

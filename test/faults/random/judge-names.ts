@@ -2,12 +2,12 @@
  * What must be true of names when all orders about them have ended. The evidence is the registry's journal and store, and the
  * answers of the API.
  */
-import type { JournalEntry } from "../../sandbox/registry/journal.ts";
-import type { ListedDeparture } from "../departures/stage.ts";
-import { differences, type PortfolioEntry } from "../faults/portfolio.ts";
-import type { TestGateway, TestReseller } from "../harness/gateway.ts";
-import { registrarId } from "../harness/profiles.ts";
-import { yearsLater } from "../renewals/stage.ts";
+import type { JournalEntry } from "../../../sandbox/registry/journal.ts";
+import type { ListedDeparture } from "../../departures/stage.ts";
+import type { TestGateway, TestReseller } from "../../harness/gateway.ts";
+import { registrarId } from "../../harness/profiles.ts";
+import { yearsLater } from "../../renewals/stage.ts";
+import { differences, type PortfolioEntry } from "../portfolio.ts";
 
 export interface EndedOrder {
   code: string;
@@ -17,6 +17,10 @@ export interface EndedOrder {
   about: string;
   /** Of a renewal. */
   years?: number | undefined;
+  /** What it asks for. */
+  body?: object | undefined;
+  /** Who has placed it. */
+  reseller: TestReseller;
   status: string;
   reason: string;
 }
@@ -36,7 +40,7 @@ interface Evidence {
 
 /** Why an order may fail: its name left, or shows a status that forbids the change, or the registry's policy does. */
 const explanations: Readonly<Record<string, readonly RegExp[]>> = {
-  FailedValidation: [/2306/],
+  FailedValidation: [/2306/, /the host .* does not exist/],
   Errors: [
     /2304/,
     /no longer holds the name/,
@@ -46,6 +50,7 @@ const explanations: Readonly<Record<string, readonly RegExp[]>> = {
     /no transfer of the name is (requested|pending)/,
     /another one is requested/,
     /the name has left the portfolio/,
+    /your names .* use name servers below it/,
   ],
 };
 

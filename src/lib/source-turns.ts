@@ -1,8 +1,7 @@
 /**
- * Turns for work that no signature has authorised yet, such as looking up a key. A source has a few pieces in progress
- * at once, and the rest wait, first come, first served. Sources do not wait for each other.
+ * Turns for work that somebody could ask for without end, such as looking up a key or a name. A source has a few pieces in
+ * progress at once, and the rest wait, first come, first served. Sources do not wait for each other.
  */
-import { DatabaseUnavailable } from "#db/errors.ts";
 
 /** More than this are refused. An address has fewer connections than this. */
 export const turnsWaitingMax = 1_000;
@@ -15,7 +14,7 @@ export class TooManyWaiting extends Error {
 export interface SourceTurns {
   /**
    * Does the work when fewer than `atOnceMax` of the source are in progress, or none.
-   * @throws TooManyWaiting at once; DatabaseUnavailable, also when an earlier piece of work failed with it
+   * @throws TooManyWaiting at once; an error that fails for all, also when an earlier piece of work failed with it
    */
   take<T>(source: string, atOnceMax: () => number, work: () => Promise<T>): Promise<T>;
 }
@@ -23,7 +22,7 @@ export interface SourceTurns {
 interface Waiting {
   atOnceMax(): number;
   begin(): void;
-  giveUp(error: DatabaseUnavailable): void;
+  giveUp(error: unknown): void;
 }
 
 interface Queue {
@@ -31,8 +30,11 @@ interface Queue {
   waiting: Waiting[];
 }
 
-/** The turns of one process. */
-export function createSourceTurns(): SourceTurns {
+/**
+ * The turns of one process.
+ * @param failsForAll whether everything that waits behind a piece of work would wait just as long for the same failure
+ */
+export function createSourceTurns(failsForAll: (error: unknown) => boolean = () => false): SourceTurns {
   /** Contains only sources with work in progress. */
   const queues = new Map<string, Queue>();
 
@@ -58,8 +60,7 @@ export function createSourceTurns(): SourceTurns {
       try {
         return await work();
       } catch (error) {
-        // Everything behind it would wait just as long for the same failure.
-        if (error instanceof DatabaseUnavailable) for (const each of queue.waiting.splice(0)) each.giveUp(error);
+        if (failsForAll(error)) for (const each of queue.waiting.splice(0)) each.giveUp(error);
         throw error;
       } finally {
         queue.underWayCount -= 1;
