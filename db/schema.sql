@@ -1035,9 +1035,11 @@ TABLE webhook_deliveries
   CONSTRAINT webhook_deliveries_webhook_id_event_id_key UNIQUE (webhook_id, event_id)
   CONSTRAINT webhook_deliveries_webhook_id_fkey FOREIGN KEY (webhook_id) REFERENCES webhooks(id) ON DELETE CASCADE
   CREATE INDEX webhook_deliveries_age ON public.webhook_deliveries USING btree (created_at)
+  CREATE INDEX webhook_deliveries_answers ON public.webhook_deliveries USING btree (webhook_id, attempted_at, id) WHERE (answer_text IS NOT NULL)
   CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (webhook_id, next_at) WHERE (status = 'Pending'::text)
   CREATE INDEX webhook_deliveries_list ON public.webhook_deliveries USING btree (webhook_id, created_at, event_id)
   CREATE INDEX webhook_deliveries_test ON public.webhook_deliveries USING btree (webhook_id) WHERE ((type = 'webhook.test'::text) AND (status = 'Pending'::text))
+  CREATE INDEX webhook_deliveries_tests ON public.webhook_deliveries USING btree (webhook_id, id) WHERE (type = 'webhook.test'::text)
 
 SEQUENCE webhook_deliveries_id_seq
 
@@ -1072,6 +1074,8 @@ TABLE webhooks
   created_at timestamp with time zone NOT NULL
   next_step_at timestamp with time zone
   version bigint NOT NULL DEFAULT 0
+  unchecked integer NOT NULL DEFAULT 0
+  paused_until timestamp with time zone
   verified_at timestamp with time zone
   CONSTRAINT webhooks_check CHECK (((previous_secret_sealed IS NULL) = (previous_until IS NULL)))
   CONSTRAINT webhooks_check1 CHECK ((is_enabled OR (next_step_at IS NULL)))

@@ -86,7 +86,7 @@ export const catalogue = {
   webhook_not_found: { status: 404, text: "You have no webhook with this id." },
   webhook_delivery_not_found: {
     status: 404,
-    text: "This webhook has no delivery of this event; GET /webhooks/<webhook_id>/deliveries lists those of the last 90 days.",
+    text: "This webhook has no delivery of this event; GET /webhooks/<webhook_id>/deliveries lists those that are kept, and that this key may read.",
   },
   webhook_disabled: {
     status: 409,

@@ -6,6 +6,7 @@ import { exitCodesHelp, exitOnUsageError } from "./failures.ts";
 import { addHostingCommands } from "./hosting.ts";
 import { addMcpCommand } from "./mcp.ts";
 import { addOrderCommands } from "./orders.ts";
+import { note, print } from "./output.ts";
 import { addPackCommands } from "./packs.ts";
 import { addProfileCommands } from "./profile-commands.ts";
 import { addSignatureCommands } from "./signature.ts";
@@ -20,6 +21,7 @@ import { addWebhookCommands } from "./webhooks.ts";
 export function addClientCommands(program: Command, clock: Clock = systemClock): void {
   program
     .exitOverride(exitOnUsageError)
+    .configureOutput({ writeOut: (text) => print(text.trimEnd()), writeErr: (text) => note(text.trimEnd()) })
     .configureHelp({ optionDescription })
     .showHelpAfterError("Add --help for usage.")
     .addHelpText("after", exitCodesHelp);

@@ -1,10 +1,14 @@
 import { createInterface } from "node:readline/promises";
 import { CommandFailure, exitCodes } from "./failures.ts";
+import { safeText } from "./output.ts";
 
-/**
- * Asks for confirmation at the terminal before an irreversible command. @throws CommandFailure unless the answer is yes
- */
+/** Asks for confirmation at the terminal before an irreversible command. @throws CommandFailure unless the answer is yes */
 export async function confirm(question: string): Promise<void> {
+  if (!/^y(es)?$/i.test(await ask(`${question} [y/N] `))) throw new CommandFailure("nothing was done", exitCodes.usage);
+}
+
+/** Asks at the terminal. @returns the answer; empty when the person leaves @throws CommandFailure when there is no terminal */
+export async function ask(question: string): Promise<string> {
   if (!process.stdin.isTTY) {
     throw new CommandFailure(
       "standard input is not a terminal, so nobody can confirm",
@@ -15,7 +19,7 @@ export async function confirm(question: string): Promise<void> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   const left = new AbortController();
   terminal.on("SIGINT", () => left.abort()).on("close", () => left.abort());
-  const answer = await terminal.question(`${question} [y/N] `, { signal: left.signal }).catch(() => "");
+  const answer = await terminal.question(safeText(question), { signal: left.signal }).catch(() => "");
   terminal.close();
-  if (!/^y(es)?$/i.test(answer.trim())) throw new CommandFailure("nothing was done", exitCodes.usage);
+  return answer.trim();
 }

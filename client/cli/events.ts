@@ -3,7 +3,7 @@ import type { Clock } from "../sdk/clock.ts";
 import type { EventOptions, ServiceEvent } from "../sdk/types.ts";
 import { parseWholeNumber } from "./arguments.ts";
 import { guarded } from "./failures.ts";
-import { printJson, printTable } from "./output.ts";
+import { note, print, printJson, printTable, safeJson, safeLine } from "./output.ts";
 import { addConnectionOptions, type ConnectionOptions, openClient } from "./settings.ts";
 
 interface EventsOptions extends ConnectionOptions {
@@ -27,8 +27,8 @@ export function addEventCommands(program: Command, clock: Clock): void {
       const { data: events, next } = await client.listEvents({ ...selectionOf(options), take });
       if (json) printJson(events);
       else if (events.length > 0) printTable(events.map(rowOf), ["created_at", "type", "about", "id"]);
-      else process.stderr.write("Nothing to show.\n");
-      process.stderr.write(`Continue with --after ${next}\n`);
+      else note("Nothing to show.");
+      note(`Continue with --after ${next}`);
     }),
   );
 
@@ -40,7 +40,7 @@ export function addEventCommands(program: Command, clock: Clock): void {
       const client = await openClient(options, clock);
       for await (const event of client.followEvents(selectionOf(options))) {
         const { created_at, type, about, id } = rowOf(event);
-        process.stdout.write(`${json ? JSON.stringify(event) : `${created_at}  ${type}  ${about}  ${id}`}\n`);
+        print(json ? safeJson(event) : [created_at, type, about, id].map(safeLine).join("  "));
       }
     }),
   );

@@ -1,5 +1,6 @@
 import type { CommanderError } from "commander";
 import { ApiError, ConnectionError } from "../sdk/errors.ts";
+import { note, safeLine } from "./output.ts";
 
 const programName = "deedhouse";
 const connectionAdvice = "Check --url (DEEDHOUSE_URL) and that the service is running.";
@@ -54,7 +55,7 @@ export function guarded<Args extends unknown[]>(action: (...args: Args) => Promi
     try {
       await action(...args);
     } catch (error) {
-      process.stderr.write(`${describeFailure(error).join("\n")}\n`);
+      note(describeFailure(error).join("\n"));
       process.exitCode = exitCodeOf(error);
     }
   };
@@ -108,7 +109,7 @@ function describeFailure(error: unknown): string[] {
     const advice = adviceFor(error);
     if (advice) lines.push(advice);
     if (error.requestId) lines.push(`Request id: ${error.requestId}`);
-    return lines;
+    return lines.map(safeLine);
   }
   if (error instanceof ConnectionError) {
     return [`${programName}: ${error.message}`, connectionAdvice];

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { WaitTimeoutError } from "../sdk/errors.ts";
 import type { Answer } from "../sdk/types.ts";
 import { parseDurationMs } from "./arguments.ts";
+import { note, safeText } from "./output.ts";
 
 export interface FollowOptions {
   wait?: boolean;
@@ -77,7 +78,7 @@ export async function startProgress(): Promise<Progress> {
   return {
     step(text) {
       if (spinner.isSpinning) spinner.stopAndPersist({ symbol: "·" });
-      spinner.start(text);
+      spinner.start(safeText(text));
     },
     count(done, total, what) {
       const text = `${bar(done / total)} ${done} of ${total} ${what}`;
@@ -93,15 +94,12 @@ export async function startProgress(): Promise<Progress> {
 }
 
 function plainProgress(): Progress {
-  const step = (text: string) => {
-    process.stderr.write(`${text}\n`);
-  };
   let reported = "";
   return {
-    step,
+    step: note,
     count(done, total, what) {
       const tenth = `${Math.floor((done / total) * 10)} ${what}`;
-      if (tenth !== reported) step(`${done} of ${total} ${what}`);
+      if (tenth !== reported) note(`${done} of ${total} ${what}`);
       reported = tenth;
     },
     end: () => {},

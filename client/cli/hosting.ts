@@ -9,7 +9,7 @@ import { CommandFailure, exitCodes, guarded, orderOnce } from "./failures.ts";
 import { addFollowOptions, type FollowOptions, follow } from "./follow.ts";
 import { addHostNameCommands } from "./host-names.ts";
 import { addListOptions, type ListOptions, printList } from "./listing.ts";
-import { printFields, printJson, printTable } from "./output.ts";
+import { print, printFields, printJson, printTable } from "./output.ts";
 import { obtainPassword, type PasswordOptions } from "./password.ts";
 import { addConnectionOptions, type ConnectionOptions, openClient } from "./settings.ts";
 
@@ -67,7 +67,7 @@ function addHistoryCommand(hosting: Command, clock: Clock): void {
       if (options.json) return printJson(data);
       const { history: events, ...standing } = data;
       printFields(standing);
-      process.stdout.write("\n");
+      print("");
       printTable(events, ["at", "text", "count", "last_at"]);
     }),
   );

@@ -1,9 +1,8 @@
-import { once } from "node:events";
 import type { Command } from "commander";
 import type { Page, PageOptions } from "../sdk/types.ts";
 import { parseWholeNumber } from "./arguments.ts";
 import { CommandFailure, exitCodes } from "./failures.ts";
-import { printJson, printTable } from "./output.ts";
+import { note, printBytes, printJson, printTable } from "./output.ts";
 
 export interface ListOptions {
   skip?: number;
@@ -32,9 +31,7 @@ export async function printCsv(options: ListOptions, parts: AsyncIterable<Uint8A
   if (options.json || options.skip !== undefined || options.take !== undefined) {
     throw new CommandFailure("--csv is the whole list: leave out --json, --skip and --take", exitCodes.usage);
   }
-  for await (const part of parts) {
-    if (!process.stdout.write(part)) await once(process.stdout, "drain");
-  }
+  await printBytes(parts);
 }
 
 /** Prints one page, or with `--all` every item; says on stderr when there are more. */
@@ -52,10 +49,10 @@ export async function printList<T extends object>(
     items = page.data;
     const shownTo = (page.skipped ?? 0) + items.length;
     if (page.total !== undefined && shownTo < page.total && items.length > 0) {
-      process.stderr.write(`${items.length} of ${page.total}; continue with --skip ${shownTo}, or use --all\n`);
+      note(`${items.length} of ${page.total}; continue with --skip ${shownTo}, or use --all`);
     }
   }
   if (options.json) printJson(items);
   else if (items.length > 0) printTable(items, columns);
-  else process.stderr.write("Nothing to show.\n");
+  else note("Nothing to show.");
 }

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Clock } from "../sdk/clock.ts";
 import { guarded } from "./failures.ts";
-import { printJson, printTable } from "./output.ts";
+import { note, printJson, printTable } from "./output.ts";
 import { addConnectionOptions, type ConnectionOptions, openClient } from "./settings.ts";
 
 const columns = ["id", "name", "kind", "disk_quota_bytes"];
@@ -18,7 +18,7 @@ export function addPackCommands(program: Command, clock: Clock): void {
       const { data } = await (await openClient(options, clock)).listServicePacks();
       if (options.json) printJson(data);
       else if (data.length > 0) printTable(data, columns);
-      else process.stderr.write("Nothing to show.\n");
+      else note("Nothing to show.");
     }),
   );
 }

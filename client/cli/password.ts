@@ -1,6 +1,7 @@
 import { randomInt } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { CommandFailure, exitCodes } from "./failures.ts";
+import { note } from "./output.ts";
 import { promptHidden, readStdin } from "./secret.ts";
 
 /** Far above the service's limit of 64 characters; it only guards against a wrong file. */
@@ -25,7 +26,7 @@ export async function obtainPassword(options: PasswordOptions, identifier: strin
   if (options.passwordStdin) return stripLineEnd(await readStdin());
   if (options.generatePassword) {
     const password = generatePassword();
-    process.stderr.write(`FTP password of ${identifier}, shown only once: ${password}\n`);
+    note(`FTP password of ${identifier}, shown only once: ${password}`);
     return password;
   }
   if (process.stdin.isTTY) return promptTwice(identifier);

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
 import { CommandFailure, exitCodes } from "./failures.ts";
+import { note, prompt } from "./output.ts";
 
 /** The API secret of a profile. @throws CommandFailure when there is none */
 export async function obtainSecret(file: string | undefined, profile: string): Promise<string> {
@@ -36,7 +37,7 @@ export async function readStdin(): Promise<Buffer> {
 export async function promptHidden(question: string): Promise<string> {
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: process.stdin, output: silent, terminal: true, historySize: 0 });
-  process.stderr.write(question);
+  prompt(question);
   try {
     return await new Promise<string>((resolve, reject) => {
       const cancel = () => reject(new CommandFailure("cancelled", exitCodes.usage));
@@ -46,6 +47,6 @@ export async function promptHidden(question: string): Promise<string> {
     });
   } finally {
     lines.close();
-    process.stderr.write("\n");
+    note("");
   }
 }

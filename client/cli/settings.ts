@@ -7,6 +7,7 @@ import { ApiError } from "../sdk/errors.ts";
 import type { RetryNotice } from "../sdk/retry.ts";
 import type { Send } from "../sdk/transport.ts";
 import { CommandFailure, exitCodes } from "./failures.ts";
+import { note } from "./output.ts";
 import { getProfile, type Profile, readProfiles } from "./profiles.ts";
 import { readSecret } from "./secret.ts";
 
@@ -116,5 +117,5 @@ async function findSurroundings(profile: string | undefined, hasOptions: boolean
 
 function reportRetry({ error, delayMs }: RetryNotice): void {
   const reason = error instanceof ApiError ? error.errorCode : error.message;
-  process.stderr.write(`${reason}; retrying in ${Math.ceil(delayMs / 1000)} s\n`);
+  note(`${reason}; retrying in ${Math.ceil(delayMs / 1000)} s`);
 }

@@ -4,7 +4,7 @@ import type { PageOptions, Webhook, WebhookFields } from "../sdk/types.ts";
 import { confirm } from "./confirm.ts";
 import { guarded } from "./failures.ts";
 import { addListOptions, type ListOptions, printList } from "./listing.ts";
-import { printJson, printTable } from "./output.ts";
+import { note, print, printJson, printTable } from "./output.ts";
 import { addConnectionOptions, type ConnectionOptions, openClient } from "./settings.ts";
 
 interface FieldOptions extends ConnectionOptions {
@@ -32,8 +32,7 @@ export function addWebhookCommands(program: Command, clock: Clock): void {
       if (json) return printJson(data);
       printTable([data], columns);
       showSecret(data.secret);
-      if (!data.verified)
-        process.stderr.write("Its URL gets a webhook.test now, and other events once it has answered.\n");
+      if (!data.verified) note("Its URL gets a webhook.test now, and other events once it has answered.");
     }),
   );
 
@@ -47,7 +46,7 @@ export function addWebhookCommands(program: Command, clock: Clock): void {
       const { data } = await (await openClient(options, clock)).listWebhooks();
       if (json) printJson(data);
       else if (data.length > 0) printTable(data, columns);
-      else process.stderr.write("Nothing to show.\n");
+      else note("Nothing to show.");
     }),
   );
 
@@ -107,7 +106,7 @@ function addChanges(group: Command, clock: Clock): void {
       const { data } = await client.getWebhook(id);
       if (!options.yes) await confirm(`Delete the webhook to ${data.url}, with its log?`);
       await client.deleteWebhook(id);
-      process.stdout.write("Deleted.\n");
+      print("Deleted.");
     }),
   );
 }
@@ -120,7 +119,7 @@ function addDeliveries(group: Command, clock: Clock): void {
   addConnectionOptions(test).action(
     guarded(async (id: string, options: ConnectionOptions) => {
       await (await openClient(options, clock)).testWebhook(id);
-      process.stdout.write(`It is being sent: deedhouse webhooks deliveries ${id}\n`);
+      print(`It is being sent: deedhouse webhooks deliveries ${id}`);
     }),
   );
 
@@ -145,7 +144,7 @@ function addDeliveries(group: Command, clock: Clock): void {
   addConnectionOptions(resend).action(
     guarded(async (id: string, eventId: string, options: ConnectionOptions) => {
       await (await openClient(options, clock)).resendWebhookDelivery(id, eventId);
-      process.stdout.write(`It is being sent: deedhouse webhooks deliveries ${id}\n`);
+      print(`It is being sent: deedhouse webhooks deliveries ${id}`);
     }),
   );
 }
@@ -164,6 +163,6 @@ function fieldsOf({ types, description }: FieldOptions): WebhookFields {
 }
 
 function showSecret(secret: Webhook["id"] | undefined): void {
-  if (secret === undefined) process.stderr.write("The secret was shown before. Make another: rotate-secret\n");
-  else process.stdout.write(`Secret, shown this once: ${secret}\n`);
+  if (secret === undefined) note("The secret was shown before. Make another: rotate-secret");
+  else print(`Secret, shown this once: ${secret}`);
 }

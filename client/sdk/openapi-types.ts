@@ -690,7 +690,7 @@ export interface components {
        */
       failing_since?: string;
       /**
-       * @description Deliveries that are not made yet.
+       * @description Events that wait, of the types that this key may read. Of those without a delivery, the next 10000 are counted.
        * @example 0
        */
       pending: number;
@@ -725,7 +725,7 @@ export interface components {
        */
       failing_since?: string;
       /**
-       * @description Deliveries that are not made yet.
+       * @description Events that wait, of the types that this key may read. Of those without a delivery, the next 10000 are counted.
        * @example 0
        */
       pending: number;
@@ -791,7 +791,7 @@ export interface components {
       /** @example 200 */
       answer_status?: number;
       /**
-       * @description Its first 4 KiB.
+       * @description The first KiB of a failure.
        * @example ok
        */
       answer_text?: string;

@@ -85,9 +85,14 @@ export const eventCatalogue = {
 export type EventType = keyof typeof eventCatalogue;
 export const eventTypes = Object.keys(eventCatalogue) as EventType[];
 
-/** The types that a key with these scopes may read. */
+/** The types that a key with these scopes may read: in GET /events, and whatever else shows, counts or sends events. */
 export const typesOf = (scopes: readonly string[]): EventType[] =>
   eventTypes.filter((type) => scopes.includes(eventCatalogue[type].scope));
+
+/** The scopes that a key needs to read all of these types. */
+export const scopesFor = (types: readonly EventType[]): Scope[] => [
+  ...new Set(types.map((type) => eventCatalogue[type].scope)),
+];
 
 /** @returns the types that a word selects: one type, or all of a family such as `domain.*`; undefined for any other word */
 export function selectTypes(word: string): EventType[] | undefined {

@@ -3,7 +3,7 @@ import Type from "typebox";
 import type { Context } from "#context.ts";
 import { waitForNotification } from "#db/wait.ts";
 import { ApiError, invalidField } from "#errors.ts";
-import { eventShape, eventTypes, presentEvent, selectTypes, typesOf } from "#events/catalogue.ts";
+import { eventShape, eventTypes, presentEvent, scopesFor, selectTypes, typesOf } from "#events/catalogue.ts";
 import {
   endOfEvents,
   eventsBegin,
@@ -24,7 +24,7 @@ const wordsMax = 50;
 
 export const listEvents: UseCase = {
   errors: ["bad_request", "events_expired"],
-  scope: ["domains:read", "hosting:read"],
+  scope: scopesFor(eventTypes),
   docs: {
     operation: "listEvents",
     summary: "Lists what has happened to your names and hosting accounts, the oldest first.",

@@ -18,7 +18,8 @@ import { systemClock } from "#lib/clock.ts";
 import type { RowLocks } from "#locks/row-locks.ts";
 import { type RunningMachine, startMachine } from "#progress/engine.ts";
 import { progressRows } from "#progress/rows.ts";
-import { dropOldDeliveries, wakeWebhooks } from "#webhooks/machine.ts";
+import { dropOldDeliveries } from "#webhooks/kept.ts";
+import { wakeWebhooks } from "#webhooks/machine.ts";
 import { dropIdlePaces } from "#webhooks/pace.ts";
 
 /** The first half of the locks' keys; "cho" in ASCII. */

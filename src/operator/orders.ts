@@ -18,7 +18,7 @@ import { OperatorError } from "#operator-error.ts";
 import { getReseller } from "#resellers/create.ts";
 import { statusOption } from "../../client/cli/arguments.ts";
 import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
-import { printFields, printTable } from "../../client/cli/output.ts";
+import { print, printFields, printTable } from "../../client/cli/output.ts";
 
 export function addOrderCommands(program: Command): void {
   const orders = commandGroup(program, "orders", "registrations, and orders about registered names");
@@ -116,10 +116,10 @@ type ShownOrder = Awaited<ReturnType<typeof showOrder>> | Awaited<ReturnType<typ
 
 function printOrder({ history, attempts, ...order }: Printable<ShownOrder>): void {
   printFields(order);
-  process.stdout.write("\n");
+  print("");
   printTable(history, ["at", "event", "status", "phase", "note"]);
   if (attempts.length === 0) return;
-  process.stdout.write("\n");
+  print("");
   printTable(attempts, ["cl_trid", "command", "committed_at", "answered_at", "result_code", "sv_trid"]);
 }
 

@@ -10,7 +10,7 @@ import { OperatorError } from "#operator-error.ts";
 import { getReseller } from "#resellers/create.ts";
 import { statusOption } from "../../client/cli/arguments.ts";
 import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
-import { printFields, printTable } from "../../client/cli/output.ts";
+import { print, printFields, printTable } from "../../client/cli/output.ts";
 
 const daysMax = 3_650;
 
@@ -72,9 +72,9 @@ function addListCommand(renewals: Command): void {
 
 function printRenewal({ history, attempts, ...renewal }: Printable<Awaited<ReturnType<typeof reportRenewal>>>): void {
   printFields(renewal);
-  if (history.length > 0) process.stdout.write("\n");
+  if (history.length > 0) print("");
   printTable(history, ["at", "event", "status", "phase", "note"]);
-  if (attempts.length > 0) process.stdout.write("\n");
+  if (attempts.length > 0) print("");
   printTable(attempts, ["cl_trid", "command", "committed_at", "answered_at", "result_code", "sv_trid"]);
 }
 

@@ -9,7 +9,9 @@ import { readChoice } from "#use-case/filter.ts";
 import { newestFirst, placeColumn } from "#use-case/newest-first.ts";
 import { answerPage } from "#use-case/paging.ts";
 import type { Answer, UseCase, UseCaseRequest } from "#use-case/use-case.ts";
-import { givenUpAfterMs } from "#webhooks/deliver.ts";
+import { keptAnswersMax, keptDays, keptMax } from "#webhooks/kept.ts";
+import { givenUpAfterMs } from "#webhooks/pauses.ts";
+import { typesShown } from "#webhooks/reading.ts";
 import { getOwnWebhook, type OwnWebhook } from "#webhooks/rows.ts";
 import { newTestId, sendTest } from "#webhooks/verify.ts";
 
@@ -42,7 +44,7 @@ const deliveryShape = Type.Object(
     attempted_at: Type.Optional(instant),
     duration_ms: Type.Optional(Type.Integer({ examples: [42] })),
     answer_status: Type.Optional(Type.Integer({ examples: [200] })),
-    answer_text: Type.Optional(Type.String({ description: "Its first 4 KiB.", examples: ["ok"] })),
+    answer_text: Type.Optional(Type.String({ description: "The first KiB of a failure.", examples: ["ok"] })),
     error_text: Type.Optional(textLike("There was no answer within 10 s.")),
     event: eventShape,
   },
@@ -69,7 +71,7 @@ function presentDelivery(row: DeliveryRow): Static<typeof deliveryShape> {
 }
 
 const own = `webhook_id = (SELECT id FROM webhooks WHERE webhook_code = $code AND reseller_id = $reseller_id)
-  AND ($status::text IS NULL OR status = $status)`;
+  AND ($status::text IS NULL OR status = $status) AND type = ANY ($shown::text[])`;
 const pages = newestFirst({
   name: "webhook-deliveries",
   total: `SELECT count(*) FROM webhook_deliveries WHERE ${own}`,
@@ -86,7 +88,8 @@ export const listWebhookDeliveries: UseCase = {
   scope: "webhooks:manage",
   docs: {
     operation: "listWebhookDeliveries",
-    summary: "Lists the deliveries of a webhook of the last 90 days, the newest first.",
+    summary: "Lists the deliveries of a webhook, the newest first.",
+    description: `Those of the types that this key may read, of the last ${keptDays} days, and at most the last ${keptMax}. An answer is kept when it is a failure, of the last ${keptAnswersMax}.`,
     query: Type.Object({ status: Type.Optional(Type.Enum(statuses)), ...pagingQuery }),
     answers: { 200: pageOf(deliveryShape) },
   },
@@ -95,7 +98,8 @@ export const listWebhookDeliveries: UseCase = {
     const { webhook_code: code } = await getOwnWebhook(context.database, request);
     const path = `/webhooks/${code}/deliveries`;
     const filter = status === undefined ? "" : `status=${status}`;
-    const list = { list: path, nameColumn: placeColumn, filter, values: { code, status: status ?? null } };
+    const values = { code, status: status ?? null, shown: typesShown(request.caller) };
+    const list = { list: path, nameColumn: placeColumn, filter, values };
     return answerPage(context, request, { ...pages, ...list }, path, presentDelivery);
   },
 };
@@ -127,12 +131,12 @@ const resend = statement(
   `WITH again AS (
      UPDATE webhook_deliveries SET status = 'Pending', attempts = 0, next_at = $now, ends_at = $ends_at
      WHERE webhook_id = $id AND event_id = $event_id RETURNING id)
-   UPDATE webhooks SET next_step_at = $now FROM again WHERE webhooks.id = $id AND is_enabled RETURNING webhooks.id`,
+   UPDATE webhooks SET next_step_at = $now, paused_until = NULL FROM again WHERE webhooks.id = $id AND is_enabled RETURNING webhooks.id`,
   { id: "int8" },
 );
 const hasDelivery = statement(
   "webhook-has-delivery",
-  "SELECT id FROM webhook_deliveries WHERE webhook_id = $id AND event_id = $event_id",
+  "SELECT id FROM webhook_deliveries WHERE webhook_id = $id AND event_id = $event_id AND type = ANY ($shown::text[])",
   { id: "int8" },
 );
 
@@ -149,8 +153,8 @@ export const resendWebhookDelivery: UseCase = {
   async handle(context, request) {
     const webhook = await getOwnWebhook(context.database, request);
     const which = { id: webhook.id, event_id: request.params.event_id ?? "" };
-    if ((await context.database.query(hasDelivery, which)).length === 0)
-      throw new ApiError("webhook_delivery_not_found");
+    const found = await context.database.query(hasDelivery, { ...which, shown: typesShown(request.caller) });
+    if (found.length === 0) throw new ApiError("webhook_delivery_not_found");
     return due(context, request, webhook, (tx) => tx.query(resend, { ...timesOf(context), ...which }));
   },
 };

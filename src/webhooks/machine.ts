@@ -1,6 +1,5 @@
 /** Runs the steps of webhooks. */
 import type { Context } from "#context.ts";
-import { deleteInParts } from "#db/parts.ts";
 import { statement } from "#db/statement.ts";
 import type { RowLocks } from "#locks/row-locks.ts";
 import { type RunningMachine, type StepInProgress, startMachine } from "#progress/engine.ts";
@@ -18,35 +17,24 @@ const wellRows = webhooksInTurn("webhooks", isWell);
 // A receiver that hangs takes ten seconds: those that fail, or have not answered yet, never take the places of the others.
 const failingRows = webhooksInTurn("webhooks-failing", `NOT (${isWell})`);
 
-const mayWake = "is_enabled AND failing_since IS NULL AND (verified_at IS NOT NULL OR next_step_at IS NULL)";
 const isNew = `EXISTS (SELECT FROM events WHERE events.reseller_id = webhooks.reseller_id
   AND (events.era, events.transaction, events.number) > (webhooks.era, webhooks.transaction, webhooks.number))`;
 
-// One that fails, or must answer a test first, finds its new events later.
-const wakeOfReseller = statement(
-  "webhooks-wake-reseller",
-  `UPDATE webhooks SET next_step_at = $now
-   WHERE reseller_id = $reseller_id AND ${mayWake}` as string,
-  {},
-);
+// One that pauses after a failure is due when the pause ends, although what it has tried waits longer. One whose URL must answer a test
+// first finds its new events later.
+const wake = `UPDATE webhooks SET next_step_at = least(next_step_at, greatest($now, paused_until))
+   WHERE is_enabled AND (verified_at IS NOT NULL OR next_step_at IS NULL)
+     AND NOT coalesce(next_step_at <= paused_until AND paused_until > $now, false)`;
+const wakeOfReseller = statement("webhooks-wake-reseller", `${wake} AND reseller_id = $reseller_id` as string, {});
 const wakeAll = statement(
   "webhooks-wake",
-  `UPDATE webhooks SET next_step_at = $now
-   WHERE ${mayWake} AND (next_step_at IS NULL OR next_step_at > $now) AND ${isNew}` as string,
+  `${wake} AND (next_step_at IS NULL OR next_step_at > $now) AND ${isNew}` as string,
   {},
 );
 
 /** Makes those due that have events without deliveries: notifications may have been lost. */
 export async function wakeWebhooks({ database, clock }: Pick<Context, "database" | "clock">): Promise<void> {
   await database.query(wakeAll, { now: clock.now() });
-}
-
-const dropOld = deleteInParts("webhook-deliveries-drop", "webhook_deliveries", "created_at < $before", "created_at");
-const keptDays = 90;
-
-/** Deletes deliveries as old as the events that are deleted. */
-export async function dropOldDeliveries({ database, clock }: Pick<Context, "database" | "clock">): Promise<void> {
-  await dropOld(database, { before: new Date(clock.now().getTime() - keptDays * 24 * 60 * 60_000) });
 }
 
 export interface WebhookMachines {

@@ -10,10 +10,11 @@ import { parseBody } from "#use-case/body.ts";
 import { textLike } from "#use-case/docs.ts";
 import type { UseCase } from "#use-case/use-case.ts";
 import { findAddresses, parseWebhookUrl, RefusedAddress } from "#webhooks/addresses.ts";
-import { givenUpAfterMs } from "#webhooks/deliver.ts";
+import { givenUpAfterMs } from "#webhooks/pauses.ts";
+import { requireSelection, requireTypes, scopesAfter } from "#webhooks/reading.ts";
 import {
   getOwnWebhook,
-  presentWebhook,
+  presentWebhooks,
   shownColumns,
   shownSql,
   webhookSecretRow,
@@ -81,12 +82,14 @@ export const createWebhook: UseCase = {
   docs: {
     operation: "createWebhook",
     summary: "Makes a webhook: events are sent to its URL as they happen.",
-    description: `An account has at most ${webhooksMax}. It gets what happens from now on, of the types that this key may read, once its URL has answered an event of the type \`webhook.test\` with 200 to 299. The test is sent at once, and again until it is answered.`,
+    description: `An account has at most ${webhooksMax}. It gets what happens from now on, of the types that this key may read, once its URL has answered an event of the type \`webhook.test\` with 200 to 299. The test is sent at once, and again until it is answered. The key needs the scope of each type that it names.`,
     body: createShape,
     answers: { 201: { description: "The webhook, with its secret.", body: secretShape, headers: ["location"] } },
   },
   async handle(context, request) {
-    const { url, description = "", types } = parseBody(createShape, request.rawBody);
+    const { url, description = "", ...given } = parseBody(createShape, request.rawBody);
+    const types = parseTypes(given.types);
+    requireSelection(request.caller, types);
     const { resellerId, scopes } = request.caller;
     const href = await parseTarget(context, resellerId, url);
     const code = `wh_${context.random.uuid().replaceAll("-", "").slice(0, 20)}`;
@@ -96,7 +99,7 @@ export const createWebhook: UseCase = {
       reseller_id: resellerId,
       url: href,
       description,
-      types: parseTypes(types),
+      types,
       scopes: scopes.slice(),
       secret_sealed: context.sealer.seal(webhookSecretRow(code), secret),
       now: context.clock.now(),
@@ -110,12 +113,11 @@ export const createWebhook: UseCase = {
           `Your account has ${webhooksMax} webhooks, which is the most: delete one, or change one.`,
         );
       }
-      const [row] = await tx.query(insert, values);
-      const body = presentWebhook(row!);
+      const [body] = await presentWebhooks(tx, request.caller, await tx.query(insert, values));
       const answer = { status: 201, headers: { location: `${request.prefix}/webhooks/${code}` }, body };
       // A stored answer must not have the secret.
       await request.commit(tx, answer);
-      return { ...answer, body: { ...body, secret: secret.reveal() } satisfies Static<typeof secretShape> };
+      return { ...answer, body: { ...body!, secret: secret.reveal() } satisfies Static<typeof secretShape> };
     });
   },
 };
@@ -137,7 +139,7 @@ export const listWebhooks: UseCase = {
   },
   async handle({ database }, { caller }) {
     const rows = await database.query(listOwn, { reseller_id: caller.resellerId });
-    return { status: 200, body: rows.map(presentWebhook) };
+    return { status: 200, body: await presentWebhooks(database, caller, rows) };
   },
 };
 
@@ -151,7 +153,8 @@ export const readWebhook: UseCase = {
     answers: { 200: { description: "The webhook.", body: webhookShape } },
   },
   async handle({ database }, request) {
-    return { status: 200, body: presentWebhook(await getOwnWebhook(database, request)) };
+    const [body] = await presentWebhooks(database, request.caller, [await getOwnWebhook(database, request)]);
+    return { status: 200, body };
   },
 };
 
@@ -163,13 +166,19 @@ const update = statement(
      WHERE webhook_id = $id AND status = 'Pending' AND $is_enabled)
    UPDATE webhooks SET url = $url, description = $description, types = $types::text[], scopes = $scopes::text[], is_enabled = $is_enabled,
      verified_at = CASE WHEN url = $url THEN verified_at END, disabled_reason = NULL, failing_since = NULL,
-     failure_count = 0, next_step_at = CASE WHEN $is_enabled THEN $now END
+     failure_count = 0, paused_until = NULL, next_step_at = CASE WHEN $is_enabled THEN $now END
    WHERE id = $id RETURNING ${shownSql}` as string,
   shownColumns,
 );
 
 // What a request leaves out stays as the request before has left it.
 const lock = statement("webhook-lock", "SELECT id FROM webhooks WHERE id = $id FOR UPDATE", { id: "int8" });
+
+const findWaiting = statement(
+  "webhook-waiting-types",
+  "SELECT DISTINCT type FROM webhook_deliveries WHERE webhook_id = $id AND status = 'Pending'",
+  { type: "text" },
+);
 
 /** PUT /webhooks/<webhook_id> */
 export const updateWebhook: UseCase = {
@@ -179,7 +188,7 @@ export const updateWebhook: UseCase = {
     operation: "updateWebhook",
     summary: "Changes a webhook; fields that are left out stay.",
     description:
-      "`enabled: true` enables a webhook again that was disabled, with the events that are still kept. From then on it gets the types that this key may read. A new URL must answer a test first; a change of anything sends that at once.",
+      "`enabled: true` enables a webhook again that was disabled, with the events that are still kept. A new URL must answer a test first; a change of anything sends that at once. To change `url` or `types`, the key needs the scopes of all types that the webhook gets, before and after. After a change by such a key it gets the types that this key may read.",
     body: updateShape,
     answers: { 200: { description: "The webhook.", body: webhookShape } },
   },
@@ -192,18 +201,27 @@ export const updateWebhook: UseCase = {
     return context.database.transaction(async (tx) => {
       await tx.query(lock, { id });
       const old = await getOwnWebhook(tx, request);
-      const [row] = await tx.query(update, {
+      const next = { url: href ?? old.url, types: wanted === undefined ? old.types : wanted };
+      const scopes = scopesAfter(request.caller, old, next).slice();
+      if (next.url !== old.url) {
+        const waiting = await tx.query(findWaiting, { id });
+        requireTypes(
+          request.caller,
+          waiting.map(({ type }) => type),
+        );
+      }
+      const rows = await tx.query(update, {
+        ...next,
         id,
-        url: href ?? old.url,
         description: description ?? old.description,
-        types: wanted === undefined ? old.types : wanted,
-        scopes: request.caller.scopes.slice(),
+        scopes,
         is_enabled: enabled ?? old.is_enabled,
         now,
         ends_at: new Date(now.getTime() + givenUpAfterMs),
       });
-      await resolveAlarm(context, { kind: "webhook", subject: row!.webhook_code }, tx);
-      const answer = { status: 200, body: presentWebhook(row!) };
+      await resolveAlarm(context, { kind: "webhook", subject: old.webhook_code }, tx);
+      const [body] = await presentWebhooks(tx, request.caller, rows);
+      const answer = { status: 200, body };
       await request.commit(tx, answer);
       return answer;
     });
@@ -260,9 +278,9 @@ export const rotateWebhookSecret: UseCase = {
         previous_until: new Date(context.clock.now().getTime() + previousHours * 60 * 60_000),
       });
       if (!row) throw new ApiError("webhook_not_found");
-      const body = presentWebhook(row);
+      const [body] = await presentWebhooks(tx, request.caller, [row]);
       await request.commit(tx, { status: 200, body });
-      return { status: 200, body: { ...body, secret: secret.reveal() } };
+      return { status: 200, body: { ...body!, secret: secret.reveal() } };
     });
   },
 };

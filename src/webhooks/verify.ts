@@ -4,31 +4,39 @@
  */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
+import { keptTestsMax } from "#webhooks/kept.ts";
+import { testType } from "#webhooks/reading.ts";
+
+/** SQL: deletes a webhook's oldest tests, when one is added. */
+const oldTests = `DELETE FROM webhook_deliveries WHERE id IN (
+       SELECT id FROM webhook_deliveries WHERE webhook_id = $id AND type = '${testType}' AND status <> 'Pending'
+       ORDER BY id DESC OFFSET ${keptTestsMax - 1})`;
 
 /** SQL: a new test of a webhook's row `webhooks`; `$event_id`, `$now` and `$ends_at` are parameters. */
 const newTest = `INSERT INTO webhook_deliveries (webhook_id, event_id, type, body, created_at, next_at, ends_at)
-     SELECT id, $event_id, 'webhook.test', jsonb_build_object('id', $event_id::text, 'type', 'webhook.test', 'created_at', iso_time($now),
+     SELECT id, $event_id, '${testType}', jsonb_build_object('id', $event_id::text, 'type', '${testType}', 'created_at', iso_time($now),
        'data', jsonb_build_object('webhook_id', webhook_code)), $now, $now, $ends_at FROM webhooks
      WHERE webhooks.id = $id AND NOT EXISTS (
-       SELECT FROM webhook_deliveries WHERE webhook_id = $id AND type = 'webhook.test' AND status = 'Pending')`;
+       SELECT FROM webhook_deliveries WHERE webhook_id = $id AND type = '${testType}' AND status = 'Pending')`;
 
 /** Sends a test, unless one is being sent already, which is then sent at once. Returns a row unless the webhook is disabled. */
 export const sendTest = statement(
   "webhook-test",
-  `WITH added AS (${newTest}),
+  `WITH old AS (${oldTests}),
+   added AS (${newTest}),
    waiting AS (
-     UPDATE webhook_deliveries SET next_at = $now WHERE webhook_id = $id AND type = 'webhook.test' AND status = 'Pending')
-   UPDATE webhooks SET next_step_at = $now WHERE id = $id AND is_enabled RETURNING id` as string,
+     UPDATE webhook_deliveries SET next_at = $now WHERE webhook_id = $id AND type = '${testType}' AND status = 'Pending')
+   UPDATE webhooks SET next_step_at = $now, paused_until = NULL WHERE id = $id AND is_enabled RETURNING id` as string,
   { id: "int8" },
 );
 
-const ensureTest = statement("webhook-test-ensure", newTest as string, {});
+const ensureTest = statement("webhook-test-ensure", `WITH old AS (${oldTests}) ${newTest}` as string, {});
 
 /** The test that a URL must answer. It waits for the webhook, not for its own time. */
 const waitingTest = statement(
   "webhook-test-waiting",
   `SELECT id, event_id, body, attempts, ends_at FROM webhook_deliveries
-   WHERE webhook_id = $id AND type = 'webhook.test' AND status = 'Pending' ORDER BY id LIMIT 1`,
+   WHERE webhook_id = $id AND type = '${testType}' AND status = 'Pending' ORDER BY id LIMIT 1`,
   { id: "int8", event_id: "text", body: "jsonb", attempts: "int4", ends_at: "timestamptz" },
 );
 

@@ -78,6 +78,17 @@ export const lineRules: LineRule[] = [
     inComments: false,
   },
   {
+    rule: "what the tool prints passes client/cli/output.ts",
+    instead: "print, note or ask: texts of services and registries must not reach the terminal as they are",
+    pattern: /\bstd(out|err)\.write\b|\bconsole\.|output: process\./,
+    example: "process.stdout.write(order.reason);",
+    appliesTo: (path) =>
+      /^(client\/cli|src\/operator)\//.test(path) &&
+      codeExcept(["client/cli/output.ts", "client/cli/confirm.ts"])(path) &&
+      !isTestCode(path),
+    inComments: false,
+  },
+  {
     rule: "no promise is thrown away with void",
     instead: "say what happens to its error: .catch(...), with reportDefect when it never rejects",
     pattern: /\bvoid (?!\(await )[\w(#]/,

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { startTestGateway } from "../harness/gateway.ts";
+import { runSql } from "../harness/sql.ts";
 import {
   assertSigned,
   deliveriesOf,
@@ -67,4 +68,30 @@ test("a changed URL must answer again, and what waits goes there only then", asy
   await until("what waited arrives", () => textsOf(second.received).includes("kept"));
   assert.equal((await shownWebhook(gateway, reseller, webhook)).verified, true);
   assert.equal(((await put({ url: second.url })).body as { verified: boolean }).verified, true, "the same URL");
+});
+
+test("events do not bring the next test of a URL forward", async (t) => {
+  const reseller = await gateway.addReseller();
+  const [untested, control] = [await startReceiver(t), await startReceiver(t)];
+  untested.showsTests = true;
+  untested.answer = (response) => void response.writeHead(500).end();
+  const webhook = await postWebhook(gateway, reseller, untested.url);
+  await makeWebhook(gateway, reseller, control.url);
+  const shown = () => shownWebhook(gateway, reseller, webhook);
+  await until("the test has failed", async () => (await shown()).failing_since !== undefined);
+  const nextStep = "2099-01-01T00:00:00.000Z";
+  await runSql(
+    gateway.databaseUrl,
+    "UPDATE webhooks SET next_step_at = $2, paused_until = NULL WHERE webhook_code = $1",
+    [webhook.id, nextStep],
+  );
+  await tell(gateway, reseller, "one");
+  // One statement wakes both.
+  await until("the other one is woken", () => control.received.length === 1);
+  const [row] = await runSql<{ next_step_at: Date }>(
+    gateway.databaseUrl,
+    "SELECT next_step_at FROM webhooks WHERE webhook_code = $1",
+    [webhook.id],
+  );
+  assert.equal(row?.next_step_at.toISOString(), nextStep);
 });

@@ -5,7 +5,7 @@ import { ApiError, ConnectionError } from "../../sdk/errors.ts";
 import type { RateLimit, RegistrationOptions } from "../../sdk/types.ts";
 import { CommandFailure, exitCodes } from "../failures.ts";
 import { type Progress, startProgress } from "../follow.ts";
-import { printJson, printTable } from "../output.ts";
+import { note, printJson, printTable } from "../output.ts";
 import { type Journal, type Outcome, openJournal } from "./journal.ts";
 import { readNames } from "./names.ts";
 
@@ -171,10 +171,10 @@ function judge(outcomes: Outcome[], stopped: unknown, { wait }: FileOptions): vo
   const [notOrdered, ordered, finished] = [count("NotOrdered"), count("Ordered"), count("Finished")];
   const failed = outcomes.length - notOrdered - ordered - finished;
   const summary = `${finished} registered, ${ordered} in progress, ${failed} failed, ${notOrdered} not ordered`;
-  process.stderr.write(`${summary}\n`);
+  note(summary);
   if (stopped !== undefined) {
     if (!(stopped instanceof ApiError || stopped instanceof ConnectionError)) throw stopped;
-    process.stderr.write("Nothing is lost and nothing is ordered twice: the same command continues.\n");
+    note("Nothing is lost and nothing is ordered twice: the same command continues.");
     throw stopped;
   }
   if (failed > 0) {

@@ -12,7 +12,7 @@ import { OperatorError } from "#operator-error.ts";
 import { getReseller } from "#resellers/create.ts";
 import { confirm } from "../../../client/cli/confirm.ts";
 import { CommandFailure, exitCodes } from "../../../client/cli/failures.ts";
-import { printFields, printTable } from "../../../client/cli/output.ts";
+import { print, printFields, printTable } from "../../../client/cli/output.ts";
 
 /** These share the group with the reseller's own commands, and use other names. */
 export function addDomainNameCommands(program: Command): void {
@@ -38,7 +38,7 @@ export function addDomainNameCommands(program: Command): void {
       (context, name: string, { timeout }: { timeout: number }) => syncName(context, parseDomainName(name), timeout),
       ({ differences, ...fields }) => {
         printFields(fields);
-        if (differences && differences.length > 0) process.stdout.write("\n");
+        if (differences && differences.length > 0) print("");
         printTable(differences ?? [], ["field", "here", "registry"]);
       },
     ),
@@ -110,7 +110,7 @@ function printName({ orders, history, registry, ...rest }: Printable<Awaited<Ret
     [orders, ["order_code", "kind", "status", "phase", "created_at", "ended_at", "reason"]],
     [history, ["at", "event", "note"]],
   ] as const) {
-    if (rows.length > 0) process.stdout.write("\n");
+    if (rows.length > 0) print("");
     printTable(rows, columns);
   }
 }

@@ -16,7 +16,7 @@ import { getReseller } from "#resellers/create.ts";
 import { statusOption } from "../../../client/cli/arguments.ts";
 import { confirm } from "../../../client/cli/confirm.ts";
 import { CommandFailure, exitCodes } from "../../../client/cli/failures.ts";
-import { printFields, printTable } from "../../../client/cli/output.ts";
+import { print, printFields, printTable } from "../../../client/cli/output.ts";
 import { obtainPassword, type PasswordOptions } from "../../../client/cli/password.ts";
 
 /** These share the group with the reseller's own commands, and use other names. */
@@ -74,7 +74,7 @@ function addListCommand(hosting: Command): void {
 
 function printAccount({ history, ...account }: Printable<Awaited<ReturnType<typeof reportAccount>>>): void {
   printFields(account);
-  process.stdout.write("\n");
+  print("");
   printTable(history, ["at", "event", "status", "count", "last_at", "note"]);
 }
 

@@ -9,7 +9,7 @@ import { asTable, commandGroup, onDatabase, operatorCommand } from "#operator/co
 import type { OpenOperatorContext } from "#operator/context.ts";
 import { addTimeoutOption, waitFor } from "#operator/wait-for.ts";
 import { CommandFailure, exitCodes } from "../../../client/cli/failures.ts";
-import { printFields, printTable } from "../../../client/cli/output.ts";
+import { note, print, printFields, printTable } from "../../../client/cli/output.ts";
 
 const graceHoursDefault = 24;
 const graceHoursMax = 24 * 90;
@@ -127,7 +127,7 @@ function addDrainCommand(program: Command): void {
       },
       ({ staying, ...fields }) => {
         printFields(fields);
-        if (staying.length > 0) process.stdout.write("\n");
+        if (staying.length > 0) print("");
         printTable(staying, ["identifier", "reason"]);
       },
     ),
@@ -139,8 +139,8 @@ async function awaitEmpty(context: OpenOperatorContext, nodeId: string, timeout:
   let reported = "";
   await waitFor(context, timeout, async () => {
     const { accounts, moves, files_done: files, bytes_done: bytes } = await findEmptying(context, nodeId);
-    const line = `${accounts} accounts left, ${moves} moving: ${files} files, ${bytes} bytes copied\n`;
-    if (line !== reported) process.stderr.write(line);
+    const line = `${accounts} accounts left, ${moves} moving: ${files} files, ${bytes} bytes copied`;
+    if (line !== reported) note(line);
     reported = line;
     return moves === 0 ? true : undefined;
   });

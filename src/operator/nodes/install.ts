@@ -1,6 +1,5 @@
 /** `deedhouse node install`: runs on the machine that becomes a node, without a database. */
 import { hostname } from "node:os";
-import { createInterface } from "node:readline/promises";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { systemClock } from "#lib/clock.ts";
 import type { MachineSettings } from "#nodes/install/machine-settings.ts";
@@ -8,7 +7,9 @@ import type { Change } from "#nodes/install/plan.ts";
 import { wholeNumber } from "#operator/arguments.ts";
 import { commandGroup } from "#operator/command.ts";
 import { readGivenFile } from "#operator/given-file.ts";
+import { ask } from "../../../client/cli/confirm.ts";
 import { CommandFailure, exitCodes, guarded } from "../../../client/cli/failures.ts";
+import { print } from "../../../client/cli/output.ts";
 
 const portMax = 65_535;
 
@@ -106,10 +107,6 @@ async function install(options: NodeInstallOptions): Promise<void> {
   }
 }
 
-const print = (line: string) => {
-  process.stdout.write(`${line}\n`);
-};
-
 function show(changes: readonly Change[], withDetail: boolean): void {
   for (const { summary, detail } of changes) {
     print(`• ${summary}`);
@@ -128,10 +125,6 @@ const readToken = ({ token, tokenFile }: NodeInstallOptions) =>
   tokenFile === undefined ? token : readGivenFile(tokenFile).trim();
 
 async function confirm(): Promise<void> {
-  if (!process.stdin.isTTY) {
-    throw new CommandFailure("standard input is not a terminal, so nobody can confirm", exitCodes.usage, "Use --yes.");
-  }
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await terminal.question('Type "yes" to make these changes: ').finally(() => terminal.close());
-  if (answer.trim() !== "yes") throw new CommandFailure("nothing was changed", exitCodes.refused);
+  if ((await ask('Type "yes" to make these changes: ')) !== "yes")
+    throw new CommandFailure("nothing was changed", exitCodes.refused);
 }

@@ -10,7 +10,7 @@ import { addTokenCommand } from "#operator/nodes/token.ts";
 import { addTimeoutOption, waitFor } from "#operator/wait-for.ts";
 import { confirm } from "../../../client/cli/confirm.ts";
 import { CommandFailure, exitCodes } from "../../../client/cli/failures.ts";
-import { printFields, printTable } from "../../../client/cli/output.ts";
+import { note, print, printFields, printTable } from "../../../client/cli/output.ts";
 
 export function addNodeCommands(program: Command): void {
   const nodes = commandGroup(program, "node", "hosting nodes: the machines of hosting accounts").addHelpText(
@@ -56,7 +56,7 @@ function addMachineCommands(nodes: Command): void {
       (context, id: string, strays: string[], options: ReconcileOptions) => compareNode(context, id, strays, options),
       ({ findings, ...fields }) => {
         printFields(fields);
-        if (findings.length > 0) process.stdout.write("\n");
+        if (findings.length > 0) print("");
         printTable(findings, ["kind", "identifier", "uid", "isOurs", "isRemoved", "note"]);
       },
     ),
@@ -75,7 +75,7 @@ function addMachineCommands(nodes: Command): void {
       onDatabase(async (context, id: string, { yes = false }: { yes?: boolean }) => {
         const described = await describeRestored(context, id);
         if (!yes) {
-          process.stderr.write(`${whatWillBeDone(id, described)}\n`);
+          note(`${whatWillBeDone(id, described)}`);
           await confirm("Go on?");
         }
         const { accountsResent } = await goOnAfterRestore(context, id);

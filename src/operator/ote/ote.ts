@@ -1,5 +1,4 @@
 /** Takes a registry's certification test (operational test and evaluation) with the gateway's own EPP client. */
-import { createInterface } from "node:readline/promises";
 import { type Command, Option } from "commander";
 import {
   namesInList,
@@ -15,8 +14,9 @@ import { createOteOutput } from "#operator/ote/output.ts";
 import { readWalkPlan } from "#operator/ote/plan.ts";
 import { registriesOption } from "#operator/registries/profiles-file.ts";
 import type { WalkPlan } from "#ote/plan.ts";
+import { ask } from "../../../client/cli/confirm.ts";
 import { CommandFailure, exitCodes, guarded } from "../../../client/cli/failures.ts";
-import { printJson, printTable } from "../../../client/cli/output.ts";
+import { note, printJson, printTable } from "../../../client/cli/output.ts";
 
 export function addOteCommand(program: Command): void {
   const command = program
@@ -108,7 +108,7 @@ async function runOte(registry: string, options: OteOptions): Promise<void> {
   });
   output.end(report);
   const advice = plan.passwordChange?.findAdvice();
-  if (advice) process.stderr.write(`${advice}\n`);
+  if (advice) note(advice);
   const failed = report.results.some(({ outcome }) => outcome === "failed");
   if (failed || report.wasInterrupted) process.exitCode = exitCodes.unexpected;
 }
@@ -121,7 +121,7 @@ async function listSteps(plan: WalkPlan, { json }: OteOptions): Promise<void> {
     import("#lib/clock.ts"),
   ]);
   const greeting = await readGreeting(plan.profile, systemClock).catch((error: Error) => {
-    process.stderr.write(`${error.message}\nIts extensions are not known.\n`);
+    note(`${error.message}\nIts extensions are not known.`);
   });
   const rows = steps.map((step) => {
     const isUnknown = !greeting && step.needs?.extensionURI !== undefined;
@@ -150,17 +150,9 @@ async function confirm(plan: WalkPlan, { yes, keep }: OteOptions): Promise<void>
     "It registers, renews, changes and deletes names there, at the registry's prices, and acknowledges every",
     `message in the poll queue. ${keep ? "Its objects are kept at the end." : "Its objects are removed at the end."}`,
   ];
-  process.stderr.write(`${lines.join("\n")}\n`);
+  note(lines.join("\n"));
   if (yes) return;
-  if (!process.stdin.isTTY) {
-    throw new CommandFailure("standard input is not a terminal, so nobody can confirm", exitCodes.usage, "Use --yes.");
-  }
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  const left = new AbortController();
-  terminal.on("SIGINT", () => left.abort()).on("close", () => left.abort());
-  const answer = await terminal.question('Type "yes" to continue: ', { signal: left.signal }).catch(() => "");
-  terminal.close();
-  if (answer.trim() !== "yes") throw new CommandFailure("nothing was done", exitCodes.usage);
+  if ((await ask('Type "yes" to continue: ')) !== "yes") throw new CommandFailure("nothing was done", exitCodes.usage);
 }
 
 interface Interruption extends Disposable {
@@ -175,7 +167,7 @@ function listenForInterruption(): Interruption {
   const controller = new AbortController();
   const stop = (reason: string) => {
     if (controller.signal.aborted) return;
-    process.stderr.write(`\n${reason}: removing the test's objects. Ctrl-C leaves them.\n`);
+    note(`\n${reason}: removing the test's objects. Ctrl-C leaves them.`);
     stopListening();
     controller.abort();
   };

@@ -6,7 +6,7 @@ import type { WalkPlan } from "#ote/plan.ts";
 import type { StepResult, WalkReport } from "#ote/report.ts";
 import { frameFileNames, stepMarkdown, stepText, summaryText } from "#ote/transcript.ts";
 import { CommandFailure, exitCodes } from "../../../client/cli/failures.ts";
-import { printJson } from "../../../client/cli/output.ts";
+import { print, printJson } from "../../../client/cli/output.ts";
 
 export interface OteOutput {
   step(result: StepResult): void;
@@ -26,13 +26,13 @@ export function createOteOutput({ profile, clock }: WalkPlan, { out, json }: Ote
   write(`# Certification test of ${profile.id}\n\n${clock.now().toISOString()}, ${where}\n\n`);
   return {
     step(result) {
-      if (!json) process.stdout.write(`${stepText(result)}\n`);
+      if (!json) print(stepText(result));
       write(stepMarkdown(result));
       if (out !== undefined) writeFrames(out, result);
     },
     end(report) {
       if (json) printJson(report);
-      else process.stdout.write(summaryText(report));
+      else print(summaryText(report).trimEnd());
       write(`## Summary\n\n\`\`\`text\n${summaryText(report)}\`\`\`\n`);
     },
   };

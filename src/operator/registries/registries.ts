@@ -7,7 +7,7 @@ import { asTable, commandGroup, onDatabase, operatorCommand, type Printable } fr
 import type { OpenOperatorContext } from "#operator/context.ts";
 import { OperatorError } from "#operator-error.ts";
 import { CommandFailure, exitCodes } from "../../../client/cli/failures.ts";
-import { printFields, printTable } from "../../../client/cli/output.ts";
+import { print, printFields, printTable } from "../../../client/cli/output.ts";
 
 export function addRegistryCommands(program: Command): void {
   const registry = commandGroup(program, "registry", "the registries");
@@ -39,7 +39,7 @@ export function unknownRegistry(id: string): OperatorError {
 function printRegistry({ orders, ...registry }: Printable<Awaited<ReturnType<typeof getRegistry>>>): void {
   printFields(registry);
   if (orders.length === 0) return;
-  process.stdout.write("\n");
+  print("");
   printTable(orders, ["state", "orders", "oldest"]);
 }
 
