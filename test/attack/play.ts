@@ -81,7 +81,10 @@ function start(file: string, args: string[]): ChildProcess {
 
 async function runVictim(attack: Attack, system: RunningSystem, lengthMs: number): Promise<Measured> {
   const victim = start("victim.ts", [attack.victim, system.readyFile, String(lengthMs)]);
-  const [measured] = (await once(victim, "message")) as [Measured];
+  const ended = once(victim, "exit").then(([code]) => {
+    throw new Error(`the victim ended with ${code} before it said what it has measured`);
+  });
+  const [measured] = (await Promise.race([once(victim, "message"), ended])) as [Measured];
   return measured;
 }
 

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, request, type Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { createInterface } from "node:readline";
-import { systemClock } from "#lib/clock.ts";
+import { sleep, systemClock } from "#lib/clock.ts";
 import { Secret } from "#lib/secret.ts";
 import type { ReadyDocument } from "../harness/running-system.ts";
 import { authorize, sendSigned } from "../harness/signed-request.ts";
@@ -12,6 +12,7 @@ import type { VictimKind } from "./attack.ts";
 const localAddress = "127.0.0.99";
 /** A victim that waits this long has not been served. */
 const patienceMs = 30_000;
+const pollMs = 10;
 /** Made for the victim before the attack; see play.ts. */
 export const site = { identifier: "victim.example", password: "three blind mice 7", page: "Still here\n" };
 
@@ -49,13 +50,16 @@ export const victims: Record<VictimKind, (ready: ReadyDocument) => Promise<void>
     receiving ??= makeReceiver(ready);
     const { path, server } = await receiving;
     const patience = new AbortController();
+    // Unlike AbortSignal.timeout, it keeps the process running.
     const timer = setTimeout(() => patience.abort(), patienceMs);
     const arrived = once(server, "delivery", { signal: patience.signal }).finally(() => clearTimeout(timer));
     // The request may fail first.
     arrived.catch(() => {});
-    const { status, text } = await send(ready, `${path}/test`);
+    const { status, text } = await send(ready, "POST", `${path}/test`);
     if (status !== 202) throw new Error(`answered ${status}: ${text}`);
     await arrived;
+    // While it is not noted, the next test would be the same one.
+    await shown(ready, path, ({ pending }) => pending === 0);
   },
 
   async "ftp-login"({ ftp }) {
@@ -80,21 +84,41 @@ export const victims: Record<VictimKind, (ready: ReadyDocument) => Promise<void>
 
 let receiving: Promise<{ path: string; server: Server }> | undefined;
 
-/** A webhook of the victim, whose server emits `delivery` for each. It ends with the process. */
+/** A webhook of the victim that has answered its first test, whose server emits `delivery` for each. It ends with the process. */
 async function makeReceiver(ready: ReadyDocument): Promise<{ path: string; server: Server }> {
   const server = createServer((incoming, outgoing) => {
     incoming.resume().once("end", () => outgoing.writeHead(204).end(() => server.emit("delivery")));
   }).unref();
   await once(server.listen(0, "127.0.0.1"), "listening");
   const url = `http://${victimHost}:${(server.address() as AddressInfo).port}/`;
-  const { status, text, body } = await send(ready, "/webhooks", { url });
+  const { status, text, body } = await send(ready, "POST", "/webhooks", { url });
   if (status !== 201) throw new Error(`answered ${status}: ${text}`);
-  return { path: `/webhooks/${(body as { id: string }).id}`, server };
+  const path = `/webhooks/${(body as { id: string }).id}`;
+  const isReady = ({ verified, pending }: ShownWebhook) => verified && pending === 0;
+  await shown(ready, path, isReady);
+  return { path, server };
 }
 
-function send(ready: ReadyDocument, target: string, body?: object) {
+interface ShownWebhook {
+  verified: boolean;
+  pending: number;
+}
+
+/** Resolves when the victim's webhook is shown so. @throws when it is not within the victim's patience */
+async function shown(ready: ReadyDocument, path: string, isSo: (webhook: ShownWebhook) => boolean): Promise<void> {
+  const lastMs = systemClock.monotonicMs() + patienceMs;
+  for (;;) {
+    const { status, text, body } = await send(ready, "GET", path);
+    if (status !== 200) throw new Error(`answered ${status}: ${text}`);
+    if (isSo(body as ShownWebhook)) return;
+    if (systemClock.monotonicMs() > lastMs) throw new Error(`the webhook stays ${text}`);
+    await sleep(pollMs);
+  }
+}
+
+function send(ready: ReadyDocument, method: string, target: string, body?: object) {
   const key = { id: ready.api_key, secret: new Secret(ready.api_secret) };
-  return sendSigned({ url: ready.url, key, clock: systemClock, method: "POST", target, ...(body && { body }) });
+  return sendSigned({ url: ready.url, key, clock: systemClock, method, target, localAddress, ...(body && { body }) });
 }
 
 interface Call {
