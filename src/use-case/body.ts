@@ -1,10 +1,12 @@
 import type { Static, TObject, TSchema } from "typebox";
 import Value from "typebox/value";
 import { ApiError, type ValidationError } from "#errors.ts";
+import { shapeByHand } from "#use-case/docs.ts";
 
 /**
  * Reads a JSON body that must be an object of the given shape; fields outside the shape are ignored, and null means left out.
- * @param comparedOnly fields with errors of their own that are never stored, so they may contain what PostgreSQL cannot store
+ * A text that PostgreSQL cannot store is refused, except in fields that their use case checks itself.
+ * @param comparedOnly such fields, beside those whose shape says so (`checkedByHand`)
  * @throws ApiError `bad_request` with an entry per field. It never repeats a value: values can be secrets
  */
 export function parseBody<Shape extends TObject>(
@@ -14,7 +16,8 @@ export function parseBody<Shape extends TObject>(
 ): Static<Shape> {
   const value = withoutNulls(parseJson(rawBody));
   if (Value.Check(shape, value)) {
-    const field = findNul({ ...value, ...Object.fromEntries(comparedOnly.map((name) => [name, undefined])) });
+    const isOwn = (name: string) => comparedOnly.includes(name) || shapeByHand(shape.properties[name] ?? {});
+    const field = findNul(Object.fromEntries(Object.entries(value).filter(([name]) => !isOwn(name))));
     if (field === undefined) return value;
     const text = "This field must not contain the character NUL.";
     throw badBody([{ error_code: "invalid", error_text: text, field }]);
