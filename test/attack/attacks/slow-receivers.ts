@@ -5,6 +5,7 @@ import { sendAs } from "../sign.ts";
 
 const [accountsCount, webhooksCount] = [4, 10];
 const dripMs = 100;
+const pauseMs = 1_000;
 const hints = "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(1_000);
 
 export const attack: Attack = {
@@ -21,8 +22,9 @@ export const attack: Attack = {
       while (!signal.aborted) {
         // The change forgives all failures.
         await sendAs(ready, account, "PUT", `/webhooks/${id}`, { enabled: true });
-        for (let count = 0; count < 4; count++) await sendAs(ready, account, "POST", `/webhooks/${id}/test`);
-        await new Promise((resolve) => setTimeout(resolve, 200));
+        await sendAs(ready, account, "POST", `/webhooks/${id}/test`);
+        // A test that waits is sent once, and no receiver is waited for longer: more requests would only attack the api.
+        await new Promise((resolve) => setTimeout(resolve, pauseMs));
       }
     };
     await Promise.all(
