@@ -1038,7 +1038,6 @@ TABLE webhook_deliveries
   CREATE INDEX webhook_deliveries_answers ON public.webhook_deliveries USING btree (webhook_id, attempted_at, id) WHERE (answer_text IS NOT NULL)
   CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (webhook_id, next_at) WHERE (status = 'Pending'::text)
   CREATE INDEX webhook_deliveries_list ON public.webhook_deliveries USING btree (webhook_id, created_at, event_id)
-  CREATE INDEX webhook_deliveries_test ON public.webhook_deliveries USING btree (webhook_id) WHERE ((type = 'webhook.test'::text) AND (status = 'Pending'::text))
   CREATE INDEX webhook_deliveries_tests ON public.webhook_deliveries USING btree (webhook_id, id) WHERE (type = 'webhook.test'::text)
 
 SEQUENCE webhook_deliveries_id_seq

@@ -5,8 +5,6 @@ UPDATE webhooks SET verified_at = created_at;
 CREATE TRIGGER row_is_due_to_try AFTER INSERT OR UPDATE OF next_step_at ON webhooks FOR EACH ROW
   WHEN (NEW.next_step_at IS NOT NULL AND (NEW.verified_at IS NULL OR NEW.failing_since IS NOT NULL))
   EXECUTE FUNCTION row_is_due('webhooks-failing');
-CREATE INDEX webhook_deliveries_test ON webhook_deliveries (webhook_id)
-  WHERE type = 'webhook.test' AND status = 'Pending';
 
 -- How fast an account may send to a host.
 CREATE TABLE webhook_hosts (
