@@ -1,6 +1,6 @@
 /** An order that has waited for another one about its name goes on when that one ends, at whichever moment it was placed. */
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { Pool } from "pg";
 import { sleep } from "#lib/clock.ts";
 import { change, order, received, type Stage, startStage } from "./stage.ts";
@@ -20,26 +20,35 @@ const stalled = `SELECT id FROM changes AS waiting WHERE domain_name = $1 AND en
 
 const open = "SELECT FROM changes WHERE domain_name = $1 AND ended_at IS NULL";
 
-async function untilEnded(database: Pool, name: string): Promise<number> {
+async function untilEnded({ signal }: TestContext, database: Pool, name: string): Promise<number> {
   let stalls = 0;
   while ((await database.query(open, [name])).rows.length > 0) {
     for (const { id } of (await database.query(stalled, [name])).rows) {
       stalls += 1;
       await database.query("UPDATE changes SET next_step_at = now() WHERE id = $1", [id]);
     }
+    signal.throwIfAborted();
     await sleep(5);
   }
   return stalls;
 }
 
+interface Playing {
+  stage: Stage;
+  database: Pool;
+}
+
 /** Two orders, of which the second one is placed at about the moment at which the first one ends. */
-async function playPair(stage: Stage, database: Pool, name: string, number: number): Promise<number> {
+async function playPair(t: TestContext, { stage, database }: Playing, name: string, number: number): Promise<number> {
   const sent = received(stage, name, "domain:update").length;
   await order(stage, "PUT", `/domains/${name}/transfer-lock`, { transfer_locked: number % 2 === 0 });
-  while (received(stage, name, "domain:update").length === sent) await sleep(1);
+  while (received(stage, name, "domain:update").length === sent) {
+    t.signal.throwIfAborted();
+    await sleep(1);
+  }
   await sleep((number * 7) % delayMsMax);
   await order(stage, "PUT", `/domains/${name}/dnssec`, ds(number % 2 === 0 ? "A" : "B"));
-  return untilEnded(database, name);
+  return untilEnded(t, database, name);
 }
 
 test(`of ${pairs} orders placed while the one before ends, none waits for nothing`, async (t) => {
@@ -57,7 +66,7 @@ test(`of ${pairs} orders placed while the one before ends, none waits for nothin
   await Promise.all(
     names.map(async (name) => {
       for (let number = 0; number < pairs / namesAtOnce; number++) {
-        stalls += await playPair(stage, database, name, number);
+        stalls += await playPair(t, { stage, database }, name, number);
       }
     }),
   );
