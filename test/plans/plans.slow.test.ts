@@ -85,7 +85,8 @@ test("no statement reads a whole table that grows, or throws away more than a th
   const [facts] = (await client.query<Facts>(factsSql)).rows;
   const found = new Map<string, string[]>();
   let refused = 0;
-  for (const statement of allStatements()) {
+  // PostgreSQL plans queries and writes, and no LOCK.
+  for (const statement of allStatements().filter(({ text }) => !text.startsWith("LOCK "))) {
     const explain = async (options: string) => {
       await client.query("BEGIN");
       try {
