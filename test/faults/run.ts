@@ -152,7 +152,7 @@ async function playMutations(wanted: string | undefined): Promise<MutationResult
     const { faults } = isRandom ? await playRandomMutation(mutation) : await play(batches, mutation);
     const expected = faults.filter((fault) => mutation.verdict.test(fault));
     say(`a worker that ${mutation.means}: ${expected.length} of ${faults.length} sentences are about it`);
-    if (expected.length === 0) fail(`  the judge did not find it`);
+    if (expected.length === 0) fail(["  the judge did not find it", ...faults].join("\n  "));
     else say(`  ${expected[0]}`);
     results.push({ means: mutation.means, batch: mutation.batch, faults: expected });
   }
