@@ -40,7 +40,7 @@ export function parseWebhookUrl({ allowsPlainHttp }: WebhookSettings, text: stri
   return url;
 }
 
-/** Who names a target, and how its name is looked up. */
+/** The account that gives a target, and the lookup of its name. */
 export interface TargetContext {
   webhooks: WebhookSettings;
   names: NameLookups;

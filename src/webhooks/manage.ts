@@ -6,6 +6,7 @@ import { statement } from "#db/statement.ts";
 import { ApiError, invalidField } from "#errors.ts";
 import { eventTypes, selectTypes } from "#events/catalogue.ts";
 import { withLog } from "#events/log.ts";
+import { lockReseller } from "#locks/reseller-lock.ts";
 import { parseBody } from "#use-case/body.ts";
 import { textLike } from "#use-case/docs.ts";
 import type { UseCase } from "#use-case/use-case.ts";
@@ -63,12 +64,6 @@ const insert = statement(
   shownColumns,
 );
 
-// The lock keeps concurrent requests within the limit: the count that follows sees what they have made.
-const lockReseller = statement(
-  "webhook-lock-reseller",
-  "SELECT id FROM resellers WHERE id = $reseller_id FOR NO KEY UPDATE",
-  { id: "int8" },
-);
 const countOwn = statement(
   "webhook-count",
   "SELECT count(*) AS webhooks FROM webhooks WHERE reseller_id = $reseller_id",
@@ -105,7 +100,7 @@ export const createWebhook: UseCase = {
       now: context.clock.now(),
     };
     return context.database.transaction(async (tx) => {
-      await tx.query(lockReseller, { reseller_id: resellerId });
+      await lockReseller(tx, resellerId);
       const [own] = await tx.query(countOwn, { reseller_id: resellerId });
       if (own!.webhooks >= webhooksMax) {
         throw invalidField(

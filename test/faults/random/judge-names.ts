@@ -19,7 +19,7 @@ export interface EndedOrder {
   years?: number | undefined;
   /** What it asks for. */
   body?: object | undefined;
-  /** Who has placed it. */
+  /** The account that placed it. */
   reseller: TestReseller;
   status: string;
   reason: string;
