@@ -10,8 +10,7 @@ export interface DatabaseProxy {
   /** The name of each executed prepared statement, or the text of a simple query, in order. */
   executed: string[];
   /**
-   * How often the answer to something was awaited since the last call: changes from sending to receiving, on all connections
-   * together. What is sent at the same moment is one round trip.
+   * How often the answer to something was awaited since the last call, on all connections together. Needs `gatherMs`, else 0.
    */
   takeRoundTrips(): number;
   /** Cuts all connections and refuses new ones. */
@@ -27,14 +26,24 @@ export interface DatabaseProxy {
   close(): Promise<void>;
 }
 
+export interface DatabaseProxyOptions {
+  /**
+   * Holds answers back until nobody has sent anything for so long, and then transmits them all. So what a program sends without
+   * waiting for an answer is one round trip, however slowly its parts arrive. Undefined: answers go on at once.
+   */
+  gatherMs?: number;
+}
+
 /** @param databaseUrl with a host and port to connect to */
-export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseProxy> {
+export async function startDatabaseProxy(
+  databaseUrl: string,
+  { gatherMs }: DatabaseProxyOptions = {},
+): Promise<DatabaseProxy> {
   const url = new URL(databaseUrl);
   const target = { host: url.hostname, port: Number(url.port) };
   const executed: string[] = [];
   let committed: { by: string; resolve: () => void } | undefined;
-  let roundTrips = 0;
-  let isSending = false;
+  const gathered = gatherMs === undefined ? undefined : createAnswerGate(gatherMs);
   let silenced = new AbortController();
   const relay = await startTcpRelay({
     target: () => target,
@@ -51,14 +60,13 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
       });
       client.on("data", (chunk) => {
         if (signal.aborted) return;
-        isSending = true;
+        gathered?.sent();
         readMessages(chunk);
         upstream.write(chunk);
       });
       upstream.on("data", (chunk) => {
         if (signal.aborted) return;
-        if (isSending) roundTrips += 1;
-        isSending = false;
+        if (gathered) return gathered.answered(() => client.write(chunk));
         // What was sent together with the COMMIT may be answered before it.
         if (held && (heldBy !== "COMMIT" || chunk.includes("COMMIT\0"))) held();
         if (!held) client.write(chunk);
@@ -70,12 +78,7 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
   return {
     url: url.href,
     executed,
-    takeRoundTrips() {
-      const taken = roundTrips;
-      roundTrips = 0;
-      isSending = false;
-      return taken;
-    },
+    takeRoundTrips: () => gathered?.take() ?? 0,
     cut: relay.cut,
     restore: relay.join,
     silence() {
@@ -87,7 +90,42 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
       committed = { by, resolve };
       return promise;
     },
-    close: relay.close,
+    close: () => {
+      gathered?.close();
+      return relay.close();
+    },
+  };
+}
+
+/** Gathers answers, and counts how often it released some. */
+function createAnswerGate(gatherMs: number) {
+  let waiting: (() => void)[] = [];
+  let roundTrips = 0;
+  let timer: NodeJS.Timeout | undefined;
+  function release() {
+    const released = waiting;
+    waiting = [];
+    roundTrips += 1;
+    for (const answer of released) answer();
+  }
+  function restart() {
+    clearTimeout(timer);
+    timer = setTimeout(release, gatherMs);
+  }
+  return {
+    sent() {
+      if (waiting.length > 0) restart();
+    },
+    answered(transmit: () => void) {
+      waiting.push(transmit);
+      restart();
+    },
+    take() {
+      const taken = roundTrips;
+      roundTrips = 0;
+      return taken;
+    },
+    close: () => clearTimeout(timer),
   };
 }
 
