@@ -68,11 +68,48 @@ test("each host is a step of its own, and only the name's own update is verified
   );
 });
 
-test("a host below the name that does not exist yet needs addresses", async (t) => {
+test("a new host below a name of the reseller is refused without addresses, and nothing is ordered", async (t) => {
+  const stage = await startStage(t, [name, "customer.example"]);
+  const { gateway, reseller } = stage;
+  for (const path of [target, "/domains/customer.example/nameservers"]) {
+    const reply = await gateway.send(reseller, "PUT", path, { body: { name_servers: [outside[0], `ns1.${name}`] } });
+    const { validation_errors: [error] = [] } = reply.body as { validation_errors?: { field: string }[] };
+    assert.deepEqual([reply.status, error?.field], [400, "name_servers/1/addresses"], reply.text);
+  }
+  assert.deepEqual(await runSql(gateway.databaseUrl, "SELECT FROM changes WHERE kind = 'nameservers'"), []);
+});
+
+test("a host that was given addresses before needs none, although no name uses it any more", async (t) => {
+  const stage = await startStage(t, [name, "customer.example"]);
+  const host = `ns1.${name}`;
+  for (const servers of [[{ name: host, addresses: ["9.9.9.9"] }], outside, [host]]) {
+    assert.equal((await change(stage, "PUT", target, { name_servers: servers })).status, "Finished");
+  }
+  const elsewhere = "/domains/customer.example/nameservers";
+  assert.equal((await change(stage, "PUT", elsewhere, { name_servers: [host] })).status, "Finished");
+});
+
+test("a host that somebody has deleted at the registry needs addresses again", async (t) => {
   const stage = await startStage(t, [name]);
-  const done = await change(stage, "PUT", target, { name_servers: [`ns1.${name}`] });
-  assert.equal(done.status, "FailedValidation");
-  assert.match(String(done.error_text), /ns1\.brand\.example does not exist yet: give its addresses/);
+  const host = `ns1.${name}`;
+  for (const servers of [[{ name: host, addresses: ["9.9.9.9"] }], outside]) {
+    assert.equal((await change(stage, "PUT", target, { name_servers: servers })).status, "Finished");
+  }
+  stage.gateway.registry.store.hosts.delete(host);
+  const refused = await change(stage, "PUT", target, { name_servers: [host] });
+  assert.equal(refused.status, "FailedValidation");
+  assert.match(String(refused.error_text), /ns1\.brand\.example does not exist yet: give its addresses/);
+});
+
+test("a host that an order is about to make needs no addresses at another name", async (t) => {
+  const stage = await startStage(t, [name, "customer.example"]);
+  await stage.gateway.stopWorker();
+  const host = `ns1.${name}`;
+  const send = (of: string, ...servers: (string | object)[]) =>
+    stage.gateway.send(stage.reseller, "PUT", `/domains/${of}/nameservers`, { body: { name_servers: servers } });
+  assert.equal((await send(name, { name: host, addresses: ["9.9.9.9"] })).status, 202);
+  assert.equal((await send("customer.example", host)).status, 202);
+  assert.equal((await send(name, host)).status, 400, "the order replaces the one that has the addresses");
 });
 
 test("a host below a name of the same reseller can be made for another name", async (t) => {
@@ -206,10 +243,11 @@ test("where name servers are attributes, addresses go with the name", async (t) 
   });
   await own(stage, "brand.attr");
   const host = "ns1.brand.attr";
-  const set = (...name_servers: unknown[]) => change(stage, "PUT", "/domains/brand.attr/nameservers", { name_servers });
-  const bare = await set(host);
-  assert.equal(bare.status, "FailedValidation");
-  assert.match(String(bare.error_text), /has no addresses yet/);
+  const path = "/domains/brand.attr/nameservers";
+  const set = (...name_servers: unknown[]) => change(stage, "PUT", path, { name_servers });
+  const bare = await stage.gateway.send(stage.reseller, "PUT", path, { body: { name_servers: [host] } });
+  assert.equal(bare.status, 400);
+  assert.match(bare.text, /name_servers\/0\/addresses: This host is below a name of yours, and has no addresses yet/);
   assert.equal((await set({ name: host, addresses: ["9.9.9.9"] }, outside[0])).status, "Finished");
   assert.equal((await set(host, outside[1])).status, "Finished");
   const shown = await serversOf(stage, "brand.attr");
@@ -220,4 +258,8 @@ test("where name servers are attributes, addresses go with the name", async (t) 
   const changed = servers.find((server) => server.name === host)?.addresses.map(({ address }) => address);
   assert.deepEqual(changed, ["1.1.1.1", "2620:fe::9"]);
   assert.equal(store.hosts.values().length, 0);
+  assert.equal((await set(outside[0])).status, "Finished");
+  const gone = await set(host);
+  assert.equal(gone.status, "FailedValidation", "its addresses went with the name's use of it");
+  assert.match(String(gone.error_text), /has no addresses yet/);
 });

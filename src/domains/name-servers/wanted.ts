@@ -127,8 +127,23 @@ export async function ownSuperordinates(
   return new Set(found.map(({ domain_name }) => domain_name)).add(domainName);
 }
 
+// A host is there if a name delegates to it, or an order gave it addresses. An order of this name that was not sent yet is replaced.
+const hostsWithoutAddresses = statement(
+  "name-servers-without-addresses",
+  `SELECT bare.host FROM unnest($hosts::text[], $aboves::text[]) AS bare (host, above)
+     JOIN domains AS held ON held.domain_name = bare.above AND held.reseller_id = $reseller_id
+   WHERE NOT EXISTS (SELECT FROM names_at_hosts(ARRAY[bare.host]))
+     AND NOT EXISTS (SELECT FROM changes
+       CROSS JOIN LATERAL jsonb_array_elements(input -> 'name_servers') AS ordered
+       WHERE changes.domain_name = ANY (ARRAY[$domain_name, bare.above]) AND reseller_id = $reseller_id
+         AND kind = 'nameservers' AND status IN ('NotProvisioned', 'Processing', 'Pending', 'Finished')
+         AND NOT (status = 'NotProvisioned' AND changes.domain_name = $domain_name)
+         AND ordered ->> 'name' = bare.host AND ordered ? 'addresses')`,
+  { host: "text" },
+);
+
 /**
- * Refuses addresses of hosts that are not the reseller's to set.
+ * Refuses addresses of hosts that are not the reseller's to set, and hosts below the reseller's names that have none yet.
  * @throws ApiError `bad_request`
  */
 export async function checkAddresses(
@@ -136,28 +151,64 @@ export async function checkAddresses(
   asker: Asker,
   hosts: readonly WantedHost[],
 ): Promise<void> {
-  const { domainName, registry } = asker;
-  if (hosts.every(({ addresses }) => addresses === undefined)) return;
-  const own = await ownSuperordinates(database, asker, hosts);
-  for (const [index, { name, addresses = [] }] of hosts.entries()) {
-    if (addresses.length === 0) continue;
+  const isGiven = hosts.some(({ addresses }) => addresses !== undefined);
+  const [own, bare] = await Promise.all([
+    isGiven ? ownSuperordinates(database, asker, hosts) : new Set<string>(),
+    findBareHosts(database, asker, hosts),
+  ]);
+  for (const [index, host] of hosts.entries()) {
     const field = `name_servers/${index}/addresses`;
-    const above = superordinateOf(name, registry);
-    if (above === undefined) {
-      throw invalidField(field, "A host outside the registry's suffixes has no addresses there: leave them out.");
+    if (bare.has(host.name)) {
+      throw invalidField(field, "This host is below a name of yours, and has no addresses yet: give them.");
     }
-    if (!own.has(above)) {
-      throw invalidField(field, "Only who holds the name above this host sets its addresses: leave them out.");
-    }
-    if (registry.hostModel === "objects" && !hasHostCommands(registry)) {
-      throw invalidField(field, "The registry of this name takes no addresses of hosts from us: leave them out.");
-    }
-    if (registry.hostModel === "attributes" && above !== domainName) {
-      throw invalidField(field, "At this registry only hosts below the name itself have addresses: leave them out.");
-    }
-    const private_ = registry.glueAddresses === "public" ? addresses.findIndex((one) => !isPublicUnicast(one)) : -1;
-    if (private_ >= 0) {
-      throw invalidField(`${field}/${private_}`, "This address is not reachable from the Internet: give a public one.");
-    }
+    if (host.addresses) checkGiven(asker, host.name, host.addresses, { own, field });
+  }
+}
+
+/** The hosts below the reseller's names that are given without addresses, and of which none are known. */
+async function findBareHosts(
+  database: Pick<Database | Transaction, "query">,
+  { resellerId, domainName, registry }: Asker,
+  hosts: readonly WantedHost[],
+): Promise<ReadonlySet<string>> {
+  const asked = hosts.flatMap(({ name, addresses }) => {
+    const above = addresses ? undefined : superordinateOf(name, registry);
+    return above === undefined ? [] : { name, above };
+  });
+  const isAttributes = registry.hostModel === "attributes";
+  const needing = isAttributes ? asked.filter(({ above }) => above === domainName) : asked;
+  if (needing.length === 0 || !(isAttributes || hasHostCommands(registry))) return new Set();
+  const found = await database.query(hostsWithoutAddresses, {
+    reseller_id: resellerId,
+    domain_name: domainName,
+    hosts: needing.map(({ name }) => name),
+    aboves: needing.map(({ above }) => above),
+  });
+  return new Set(found.map(({ host }) => host));
+}
+
+/** @throws ApiError `bad_request` when the reseller may not give the host these addresses */
+function checkGiven(
+  { domainName, registry }: Asker,
+  host: string,
+  addresses: readonly string[],
+  { own, field }: { own: ReadonlySet<string>; field: string },
+): void {
+  const above = superordinateOf(host, registry);
+  if (above === undefined) {
+    throw invalidField(field, "A host outside the registry's suffixes has no addresses there: leave them out.");
+  }
+  if (!own.has(above)) {
+    throw invalidField(field, "Only who holds the name above this host sets its addresses: leave them out.");
+  }
+  if (registry.hostModel === "objects" && !hasHostCommands(registry)) {
+    throw invalidField(field, "The registry of this name takes no addresses of hosts from us: leave them out.");
+  }
+  if (registry.hostModel === "attributes" && above !== domainName) {
+    throw invalidField(field, "At this registry only hosts below the name itself have addresses: leave them out.");
+  }
+  const private_ = registry.glueAddresses === "public" ? addresses.findIndex((one) => !isPublicUnicast(one)) : -1;
+  if (private_ >= 0) {
+    throw invalidField(`${field}/${private_}`, "This address is not reachable from the Internet: give a public one.");
   }
 }
