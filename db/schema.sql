@@ -375,8 +375,11 @@ TABLE hosting_accounts
   must_check_uid boolean NOT NULL DEFAULT false
   version bigint NOT NULL DEFAULT 0
   ftp_is_off boolean NOT NULL DEFAULT false
+  reseller_suspended_at timestamp with time zone
+  reseller_suspended_reason text
   CONSTRAINT hosting_accounts_check CHECK (((suspended_at IS NULL) = (suspended_reason IS NULL)))
   CONSTRAINT hosting_accounts_check1 CHECK ((applied_version <= wanted_version))
+  CONSTRAINT hosting_accounts_check2 CHECK (((reseller_suspended_reason IS NULL) OR (reseller_suspended_at IS NOT NULL)))
   CONSTRAINT hosting_accounts_pkey PRIMARY KEY (id)
   CONSTRAINT hosting_accounts_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
   CONSTRAINT hosting_accounts_servicepack_id_servicepack_version_fkey FOREIGN KEY (servicepack_id, servicepack_version) REFERENCES service_packs(id, version)
@@ -390,11 +393,11 @@ TABLE hosting_accounts
   CREATE INDEX hosting_accounts_unapplied ON public.hosting_accounts USING btree (id) WHERE (applied_version < wanted_version)
   CREATE UNIQUE INDEX hosting_accounts_identifier ON public.hosting_accounts USING btree (identifier) WHERE (status <> ALL (ARRAY['Failed'::text, 'Removed'::text]))
   CREATE UNIQUE INDEX hosting_accounts_portfolio ON public.hosting_accounts USING btree (reseller_id, identifier) WHERE (status <> ALL (ARRAY['Failed'::text, 'Removed'::text]))
-  CREATE TRIGGER count_version BEFORE UPDATE OF status, node_id, uid, must_check_uid, error_text, wanted_version, applied_version, password_hash_sealed, suspended_at, removal_requested_at, is_frozen, ftp_is_off, backoff_count, next_step_at ON public.hosting_accounts FOR EACH ROW EXECUTE FUNCTION count_version()
+  CREATE TRIGGER count_version BEFORE UPDATE OF status, node_id, uid, must_check_uid, error_text, wanted_version, applied_version, password_hash_sealed, suspended_at, reseller_suspended_at, removal_requested_at, is_frozen, ftp_is_off, backoff_count, next_step_at ON public.hosting_accounts FOR EACH ROW EXECUTE FUNCTION count_version()
   CREATE TRIGGER has_work BEFORE INSERT OR UPDATE OF next_step_at, wanted_version ON public.hosting_accounts FOR EACH ROW EXECUTE FUNCTION hosting_account_has_work()
   CREATE TRIGGER host_names_of_ended_account AFTER UPDATE OF status ON public.hosting_accounts FOR EACH ROW WHEN ((new.status = ANY (ARRAY['Failed'::text, 'Removed'::text]))) EXECUTE FUNCTION host_names_of_ended_account()
   CREATE TRIGGER host_names_of_new_account AFTER INSERT ON public.hosting_accounts FOR EACH ROW EXECUTE FUNCTION host_names_of_new_account()
-  CREATE TRIGGER hosting_move_look AFTER UPDATE OF applied_version, suspended_at, removal_requested_at ON public.hosting_accounts FOR EACH ROW WHEN (((old.applied_version IS DISTINCT FROM new.applied_version) OR (old.suspended_at IS DISTINCT FROM new.suspended_at) OR (old.removal_requested_at IS DISTINCT FROM new.removal_requested_at))) EXECUTE FUNCTION hosting_move_look()
+  CREATE TRIGGER hosting_move_look AFTER UPDATE OF applied_version, suspended_at, reseller_suspended_at, removal_requested_at ON public.hosting_accounts FOR EACH ROW WHEN (((old.applied_version IS DISTINCT FROM new.applied_version) OR (old.suspended_at IS DISTINCT FROM new.suspended_at) OR (old.reseller_suspended_at IS DISTINCT FROM new.reseller_suspended_at) OR (old.removal_requested_at IS DISTINCT FROM new.removal_requested_at))) EXECUTE FUNCTION hosting_move_look()
   CREATE TRIGGER list_deleted AFTER DELETE ON public.hosting_accounts REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('hosting', 'identifier', 'status NOT IN (''Failed'', ''Removed'')')
   CREATE TRIGGER list_inserted AFTER INSERT ON public.hosting_accounts REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('hosting', 'identifier', 'status NOT IN (''Failed'', ''Removed'')')
   CREATE TRIGGER list_updated AFTER UPDATE ON public.hosting_accounts REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('hosting', 'identifier', 'status NOT IN (''Failed'', ''Removed'')')

@@ -125,6 +125,10 @@ export const catalogue = {
     status: 409,
     text: "This account has failed or is being deleted, so it can no longer be changed.",
   },
+  hostingaccount_suspended_by_operator: {
+    status: 409,
+    text: "The operator has suspended this account, and only the operator can resume it: ask them. There is no suspension of yours to lift.",
+  },
   idempotency_in_progress: {
     status: 409,
     text: "A request with this Idempotency-Key is still in progress; repeat it in a moment to get its answer.",

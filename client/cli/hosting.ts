@@ -12,6 +12,7 @@ import { addListOptions, type ListOptions, printList } from "./listing.ts";
 import { print, printFields, printJson, printTable } from "./output.ts";
 import { obtainPassword, type PasswordOptions } from "./password.ts";
 import { addConnectionOptions, type ConnectionOptions, openClient } from "./settings.ts";
+import { addSuspensionCommand } from "./suspension.ts";
 
 const columns = ["identifier", "servicepack_id", "status", "created_at"];
 
@@ -51,6 +52,7 @@ export function addHostingCommands(program: Command, clock: Clock): void {
   addCreateCommand(hosting, clock);
   addHistoryCommand(hosting, clock);
   addPasswordCommand(hosting, clock);
+  addSuspensionCommand(hosting, clock);
   addDeleteCommand(hosting, clock);
   addHostNameCommands(hosting, clock);
 }

@@ -28,6 +28,11 @@ export interface NewHostingAccount {
   password: string;
 }
 
+export interface SuspendOptions extends WriteOptions {
+  /** Why, in one line of up to 200 characters: you and the operator read it. */
+  reason?: string | undefined;
+}
+
 /** The calls for hosting accounts and service packs. */
 export interface HostingCalls {
   /** One page; by default the first 25 items. */
@@ -46,6 +51,16 @@ export interface HostingCalls {
   waitForHostingAccount(identifier: string, options?: WaitOptions<HostingAccount>): Promise<Answer<HostingAccount>>;
   /** Changes the FTP password. Within seconds the new one works and the old one does not. */
   setHostingPassword(identifier: string, password: string, options?: WriteOptions): Promise<Answer<undefined>>;
+  /**
+   * Suspends an account: within seconds nobody can log in and the site answers 503. Nothing is deleted. `suspensions` of the account
+   * says who has suspended it, and `changes_pending` is false once it is in effect.
+   */
+  suspendHostingAccount(identifier: string, options?: SuspendOptions): Promise<Answer<undefined>>;
+  /**
+   * Lifts your suspension of an account. It stays suspended while the operator's holds; if only that is left, the call rejects with
+   * `hostingaccount_suspended_by_operator`.
+   */
+  unsuspendHostingAccount(identifier: string, options?: WriteOptions): Promise<Answer<undefined>>;
   /** Requests the deletion of an account with its site. The account exists until it is deleted. */
   deleteHostingAccount(identifier: string, options?: WriteOptions): Promise<Answer<undefined>>;
   getHostingHistory(identifier: string, options?: CallOptions): Promise<Answer<HostingHistory>>;
@@ -57,6 +72,11 @@ const pathOf = (identifier: string) => `/hostingaccounts/${encodeURIComponent(id
 export function hostingCalls(send: Send, clock: Clock): HostingCalls {
   const getPage = async (query: string, signal: AbortSignal | undefined) =>
     pageOf<HostingAccount>(await send({ method: "GET", path: "/hostingaccounts", query, signal }));
+
+  const setSuspension = async (identifier: string, body: object, options: WriteOptions) => {
+    const path = `${pathOf(identifier)}/suspension`;
+    return answerOf(await send({ method: "PUT", path, body, ...options }), undefined);
+  };
 
   const calls: HostingCalls = {
     listHostingAccounts: (options = {}) => getPage(pageQuery(options), options.signal),
@@ -98,6 +118,14 @@ export function hostingCalls(send: Send, clock: Clock): HostingCalls {
     async setHostingPassword(identifier, password, options = {}) {
       const path = `${pathOf(identifier)}/password`;
       return answerOf(await send({ method: "PUT", path, body: { password }, ...options }), undefined);
+    },
+
+    async suspendHostingAccount(identifier, { reason, ...options } = {}) {
+      return setSuspension(identifier, { suspended: true, ...(reason !== undefined && { reason }) }, options);
+    },
+
+    async unsuspendHostingAccount(identifier, options = {}) {
+      return setSuspension(identifier, { suspended: false }, options);
     },
 
     async deleteHostingAccount(identifier, options = {}) {

@@ -46,6 +46,7 @@ export interface components {
         | "domain_transfer_prohibited"
         | "domain_renewal_underway"
         | "hostingaccount_not_changeable"
+        | "hostingaccount_suspended_by_operator"
         | "idempotency_in_progress"
         | "request_too_large"
         | "idempotency_key_reused"
@@ -545,6 +546,24 @@ export interface components {
       host_names_max: number;
       /** @example false */
       changes_pending: boolean;
+      /** @description What was requested, and by whom; missing when nobody has suspended it. */
+      suspensions?: {
+        /**
+         * @description You, or the operator. Each lifts only their own.
+         * @enum {string}
+         */
+        by: "reseller" | "operator";
+        /**
+         * Format: date-time
+         * @example 2027-11-21T01:39:27.687Z
+         */
+        since: string;
+        /**
+         * @description Yours.
+         * @example invoice 4711 is unpaid
+         */
+        reason?: string;
+      }[];
       /**
        * Format: date-time
        * @example 2027-11-21T01:39:27.687Z
@@ -575,6 +594,15 @@ export interface components {
        * @example xkn3qjfYGmrM6jqfwuA4sQY4
        */
       password: string;
+    };
+    SetHostingSuspensionBody: {
+      /** @example true */
+      suspended: boolean;
+      /**
+       * @description With `suspended: true`: why, in one line. You and the operator read it.
+       * @example invoice 4711 is unpaid
+       */
+      reason?: string;
     };
     HostingHistory: {
       /** @example hello.example */

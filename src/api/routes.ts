@@ -30,6 +30,7 @@ import { deleteHostingAccount } from "#hosting/accounts/delete.ts";
 import { readHostingHistory } from "#hosting/accounts/history.ts";
 import { setHostingPassword } from "#hosting/accounts/password.ts";
 import { listHostingAccounts, readHostingAccount } from "#hosting/accounts/read.ts";
+import { setHostingSuspension } from "#hosting/accounts/set-suspension.ts";
 import { addHostNameToAccount } from "#hosting/host-names/add.ts";
 import { listHostNames, readHostName } from "#hosting/host-names/read.ts";
 import { removeHostNameFromAccount } from "#hosting/host-names/remove.ts";
@@ -77,6 +78,7 @@ export const routes: readonly Route[] = [
   { method: "POST", path: "/hostingaccounts", useCase: createHostingAccount, takesMore: true },
   { method: "DELETE", path: "/hostingaccounts/:identifier", useCase: deleteHostingAccount },
   { method: "PUT", path: "/hostingaccounts/:identifier/password", useCase: setHostingPassword },
+  { method: "PUT", path: "/hostingaccounts/:identifier/suspension", useCase: setHostingSuspension },
   { method: "GET", path: "/hostingaccounts/:identifier/history", useCase: readHostingHistory },
   { method: "GET", path: "/hostingaccounts/:identifier/hosts", useCase: listHostNames },
   { method: "GET", path: "/hostingaccounts/:identifier/hosts/:host_name", useCase: readHostName },

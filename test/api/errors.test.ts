@@ -301,11 +301,16 @@ await runSql(
      files_max, ftp_sessions_max, status, applied_version, created_at, updated_at)
    VALUES ('exists.example', ${rival.id}, ${pack}, '', 1, 1, 1, 'Ready', 1, now(), now()),
      ('failed.example', ${reseller.id}, ${pack}, '', 1, 1, 1, 'Failed', 1, now(), now()),
-     ('leaving.example', ${reseller.id}, ${pack}, '', 1, 1, 1, 'Ready', 1, now(), now())`,
+     ('leaving.example', ${reseller.id}, ${pack}, '', 1, 1, 1, 'Ready', 1, now(), now()),
+     ('suspended.example', ${reseller.id}, ${pack}, '', 1, 1, 1, 'Suspended', 1, now(), now())`,
 );
 await runSql(
   gateway.databaseUrl,
   "UPDATE hosting_accounts SET removal_requested_at = now() WHERE identifier = 'leaving.example'",
+);
+await runSql(
+  gateway.databaseUrl,
+  "UPDATE hosting_accounts SET suspended_at = now(), suspended_reason = 'phishing' WHERE identifier = 'suspended.example'",
 );
 
 await runSql(

@@ -53,6 +53,7 @@ export function hostingScenarios({ rival, plain, incomplete, packs }: Given): Sc
         { target: "/hostingaccounts/leaving.example/password", body: { password: goodAccount.password } },
       ],
     },
+    "PUT /hostingaccounts/:identifier/suspension": suspensionErrors(notOwn),
     "POST /hostingaccounts": {
       missing_reseller: [create({}, { as: plain })],
       missing_reseller_profile: [create({}, { as: incomplete })],
@@ -78,6 +79,28 @@ export function hostingScenarios({ rival, plain, incomplete, packs }: Given): Sc
       service_unavailable: [],
     },
     ...hostNameScenarios(rival),
+  };
+}
+
+function suspensionErrors(notOwn: (path: string, body: unknown) => Scenario[]): Scenarios[string] {
+  const put = (identifier: string, body: unknown, more: Partial<Scenario> = {}): Scenario => {
+    return { target: `/hostingaccounts/${identifier}/suspension`, body, ...more };
+  };
+  return {
+    bad_request: [
+      put("suspended.example", undefined, { says: /empty/ }),
+      put("suspended.example", "{}", { fields: ["suspended"] }),
+      put("suspended.example", { suspended: "yes" }, { fields: ["suspended"] }),
+      ...["x".repeat(201), "two\nlines", "\u001b[2J", "\0", 7].map((reason) => {
+        return put("suspended.example", { suspended: true, reason }, { fields: ["reason"] });
+      }),
+      put("suspended.example", { suspended: false, reason: "paid" }, { fields: ["reason"] }),
+    ],
+    hostingaccount_invalid_identifier: notOwn("/suspension", { suspended: true }),
+    hostingaccount_not_changeable: ["failed.example", "leaving.example"].map((name) => put(name, { suspended: true })),
+    hostingaccount_suspended_by_operator: [
+      put("suspended.example", { suspended: false }, { says: /only the operator can resume it: ask them/ }),
+    ],
   };
 }
 

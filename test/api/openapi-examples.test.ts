@@ -158,6 +158,7 @@ test("the examples about hosting accounts are answered as documented", async () 
   ];
   for (const read of reads) await play(v1, read, { expects: 200 });
   await play(v1, "setHostingPassword", { expects: 202 });
+  await play(v1, "setHostingSuspension", { expects: 202 });
   await play(v1, "addHostName", { expects: 202 });
   await play(v1, "readHostName", { expects: 200 });
   await play(v1, "removeHostName", { expects: 202 });

@@ -72,6 +72,8 @@ const calls: Record<string, (args: Args) => unknown> = {
   listHostingAccounts: () => client.listHostingAccounts(),
   createHostingAccount: (account) => client.createHostingAccount(account),
   setHostingPassword: ({ identifier, password }) => client.setHostingPassword(identifier, password),
+  suspendHostingAccount: ({ identifier, ...options }) => client.suspendHostingAccount(identifier, options),
+  unsuspendHostingAccount: ({ identifier }) => client.unsuspendHostingAccount(identifier),
   deleteHostingAccount: ({ identifier }) => client.deleteHostingAccount(identifier),
   finished: (args) => {
     const order = args.order === "placed!" ? (placed as PlacedOrder) : args.order;

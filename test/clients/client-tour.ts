@@ -234,6 +234,13 @@ async function listOrders({ client }: Tour): Promise<void> {
   for (const event of ["ordered", "renewed", "will-renew-on", "ended"]) assert.ok(events.has(event), event);
 }
 
+/** The account, read once no change of it is pending. */
+async function inEffect(client: Tour["client"], identifier: string, status: string): Promise<Fields> {
+  const read = await client.data("getHostingAccount", { identifier, waitSeconds: 30 });
+  assert.deepEqual([read.status, read.changes_pending], [status, false]);
+  return read;
+}
+
 async function host({ client, gateway }: Tour): Promise<void> {
   const packId = await gateway.addPack();
   const packs = await client.data<Fields[]>("listServicePacks");
@@ -245,6 +252,12 @@ async function host({ client, gateway }: Tour): Promise<void> {
   assert.equal((await client.data("getHostingAccount", { identifier: account, waitSeconds: 1 })).status, "Ready");
   const changed = await client.get("setHostingPassword", { identifier: account, password: `${password}-2` });
   assert.deepEqual([changed.status, changed.data], [202, null]);
+  assert.equal((await client.get("suspendHostingAccount", { identifier: account, reason: "unpaid" })).status, 202);
+  const suspended = await inEffect(client, account, "Suspended");
+  const [suspension] = suspended.suspensions as Fields[];
+  assert.deepEqual([suspension?.by, suspension?.reason], ["reseller", "unpaid"]);
+  assert.equal((await client.get("unsuspendHostingAccount", { identifier: account })).status, 202);
+  assert.equal((await inEffect(client, account, "Ready")).suspensions, undefined);
   for (const method of ["listHostingAccounts", "allHostingAccounts"]) {
     const accounts = await client.data<Fields[]>(method);
     assert.deepEqual(

@@ -65,6 +65,7 @@ test("every program of the page runs", { skip }, async (t) => {
   await shows("packs.php", /\nrequest \S+: \d+ left\n$/);
   await shows("order.php hello.example", /^REG-.*Finished.*hello\.example \d{4}-/s);
   await shows("host.php hello.example correct-horse-battery", /^Ready hello\.example http:/);
+  await shows("suspend.php hello.example unpaid", /^Suspended unpaid\nReady\n$/);
   await shows("lists.php", /^hello\.example .*\n\d of \d\n$/);
   await shows("events.php", /domain\.registered.*continue after evt_/s);
   await shows(

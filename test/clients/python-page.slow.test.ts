@@ -59,6 +59,7 @@ test("every program of the page runs with the installed library", { skip }, asyn
   await shows("packs.py", /\nrequest \S+: \d+ left\n$/);
   await shows("order.py hello.example", /^REG-.*Finished.*hello\.example \d{4}-/s);
   await shows("host.py hello.example correct-horse-battery", /^Ready hello\.example http:/);
+  await shows("suspend.py hello.example unpaid", /^Suspended unpaid\nReady\n$/);
   await shows("lists.py", /^hello\.example .*\n\d of \d\n$/);
   await shows("events.py", /domain\.registered.*continue after evt_/s);
   await shows(

@@ -74,6 +74,10 @@ const expected: Record<string, { args?: (version: string) => string[]; prints: R
     args: (version) => [`site-${version}.example`, "correct-horse-battery"],
     prints: /^Ready site-\d+\.example http:\S+\n$/,
   },
+  "suspend.mjs": {
+    args: (version) => [`site-${version}.example`, "unpaid"],
+    prints: /^Suspended unpaid\nReady\n$/,
+  },
   "lists.mjs": { prints: /^(node-\d+\.example \d{4}-.*Z\n)+\d+ of \d+\n$/ },
   "events.mjs": {
     prints:

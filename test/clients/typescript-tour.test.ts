@@ -185,6 +185,11 @@ test("creates a hosting account, and works with it", async () => {
   assert.equal((await noted.waitForHostingAccount(identifier)).data.status, "Ready");
   assert.equal((await noted.getHostingAccount(identifier, { waitSeconds: 1 })).data.ftp.username, identifier);
   assert.equal((await noted.setHostingPassword(identifier, `${password}-2`)).status, 202);
+  assert.equal((await noted.suspendHostingAccount(identifier, { reason: "unpaid" })).status, 202);
+  const { data: suspended } = await noted.getHostingAccount(identifier, { waitSeconds: 30 });
+  assert.deepEqual([suspended.status, suspended.suspensions?.[0]?.reason], ["Suspended", "unpaid"]);
+  assert.equal((await noted.unsuspendHostingAccount(identifier)).status, 202);
+  assert.equal((await noted.getHostingAccount(identifier, { waitSeconds: 30 })).data.status, "Ready");
   const { data: accounts } = await noted.listHostingAccounts();
   assert.deepEqual(
     accounts.map((account) => account.identifier),

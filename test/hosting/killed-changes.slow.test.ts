@@ -62,6 +62,17 @@ const changes: Record<string, { ask(site: Site): Promise<unknown>; assertDone(si
       assert.deepEqual(await page(site), { status: 200, body: "open" });
     },
   },
+  "a reseller's suspension": {
+    ask: (site) => ask(site, "PUT", "/suspension", { suspended: true, reason: "unpaid" }),
+    assertDone: assertSuspended,
+  },
+  "the end of a reseller's suspension": {
+    ask: (site) => ask(site, "PUT", "/suspension", { suspended: false }),
+    async assertDone(site) {
+      await logIn(site, newPassword);
+      assert.deepEqual(await page(site), { status: 200, body: "open" });
+    },
+  },
   "a removal": {
     ask: (site) => ask(site, "DELETE"),
     async assertDone(site) {
@@ -101,13 +112,17 @@ async function assertOnce(site: Site): Promise<void> {
   assert.equal(homes.filter((home) => home === uid).length, expected.length);
 }
 
-async function assertToldOnce({ gateway }: Site, id: string, event: string): Promise<void> {
-  const told = await runSql(
+/** The outcomes of its changes so far, each told once. */
+async function assertTold({ gateway }: Site, id: string, events: string[]): Promise<void> {
+  const told = await runSql<{ event: string; count: number }>(
     gateway.databaseUrl,
-    "SELECT FROM hosting_history WHERE account_id = $1 AND event = $2 AND count = 1",
-    [id, event],
+    "SELECT event, count FROM hosting_history WHERE account_id = $1 AND event = ANY ($2) ORDER BY id",
+    [id, events],
   );
-  assert.equal(told.length, 1, event);
+  assert.deepEqual(
+    told,
+    events.map((event) => ({ event, count: 1 })),
+  );
 }
 
 type Moment = "before it begins" | "before it commits" | "after it commits";
@@ -127,7 +142,7 @@ async function killAtEach(t: TestContext, moment: Moment): Promise<void> {
   let worker = await start();
   await gateway.settled(reseller, `/hostingaccounts/${site.identifier}`);
   await logIn(site);
-  const events = ["applied", "suspended", "resumed", "removed"];
+  const events = ["applied", "suspended", "resumed", "suspended", "resumed", "removed"];
   for (const [number, [name, change]] of Object.entries(changes).entries()) {
     await t.test(name, async (step) => {
       if (moment === "before it begins") {
@@ -144,7 +159,7 @@ async function killAtEach(t: TestContext, moment: Moment): Promise<void> {
       await eventually(`${name} is in force`, async () => !(await rowOf(site)).pending);
       await change.assertDone(site);
       await assertOnce(site);
-      await assertToldOnce(site, (await rowOf(site)).id, events[number]!);
+      await assertTold(site, (await rowOf(site)).id, events.slice(0, number + 1));
     });
   }
 }

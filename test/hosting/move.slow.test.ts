@@ -113,6 +113,32 @@ test("an account that is suspended in the grace time is not served by its old no
   await eventually("both serve it again", async () => (await pageOf(first, identifier)).body === identifier);
 });
 
+test("an account that its reseller suspends in the grace time is not served by its old node either", async () => {
+  const identifier = "unpaid.move.example";
+  await stage.createOnFirst(identifier);
+  await stage.comes(await stage.move(identifier, "second"), "Leaving");
+  await stage.ask("PUT", `${identifier}/suspension`, { suspended: true });
+  for (const node of [second, first]) {
+    await eventually("both answer 503", async () => (await pageOf(node, identifier)).status === 503);
+  }
+  await stage.ask("PUT", `${identifier}/suspension`, { suspended: false });
+  for (const node of [second, first]) {
+    await eventually("both serve it again", async () => (await pageOf(node, identifier)).body === identifier);
+  }
+});
+
+test("an account that its reseller has suspended stays suspended on both nodes of a move", async () => {
+  const identifier = "unpaid-first.move.example";
+  await stage.createOnFirst(identifier);
+  await stage.ask("PUT", `${identifier}/suspension`, { suspended: true });
+  await eventually("it is suspended", async () => (await stage.read(identifier)).status === "Suspended");
+  await stage.comes(await stage.move(identifier, "second"), "Leaving");
+  for (const node of [first, second]) assert.equal((await pageOf(node, identifier)).status, 503);
+  await stage.ask("PUT", `${identifier}/suspension`, { suspended: false });
+  await eventually("the new node serves it", async () => (await pageOf(second, identifier)).body === identifier);
+  await upload(ftpOf(second), identifier, password, "/www/x.txt", "x");
+});
+
 test("a host name that is removed in the grace time is served on neither node", async () => {
   const identifier = "names.move.example";
   const host = "www.names.move.example";

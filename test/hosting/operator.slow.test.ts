@@ -44,6 +44,25 @@ test("an operator suspends an account with a reason that only operators see, and
   assert.equal((await tool("hosting", "resume", "phish.example")).status, "Ready", "once more changes nothing");
 });
 
+test("an operator sees a reseller's own suspension with its reason, and does not lift it", async () => {
+  const identifier = "unpaid.example";
+  await ready(identifier);
+  await stage.ask("PUT", `${identifier}/suspension`, { suspended: true, reason: "invoice 4713 is unpaid" });
+  await tool("hosting", "suspend", identifier, "--reason", "phishing", "--wait");
+  const resumed = await tool("hosting", "resume", identifier, "--wait");
+  const { suspended_by_its_reseller_since: since, ...rest } = resumed;
+  assert.deepEqual(rest, { identifier, status: "Suspended", changes_pending: false });
+  assert.match(String(since), /Z$/);
+  assert.equal(await page(identifier), 503);
+  const shown = await tool("hosting", "show", identifier);
+  assert.deepEqual(
+    [shown.suspended_at, shown.reseller_suspended_at, shown.reseller_suspended_reason, shown.next],
+    [null, since, "invoice 4713 is unpaid", "nothing, until its reseller lifts the suspension"],
+  );
+  const notes = (shown.history as { note: string | null }[]).map(({ note }) => note);
+  assert.ok(notes.includes(`by key ${reseller.key.id}: invoice 4713 is unpaid`), notes.join());
+});
+
 test("an operator lists all resellers' accounts, and filters them", async () => {
   const other = await gateway.addReseller();
   await stage.create("mine.list.example");

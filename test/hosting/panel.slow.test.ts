@@ -96,6 +96,16 @@ test("an account on a panel is created, changed, compared and removed", { skip: 
   await assert.rejects(put(identifier, password), /530/);
   await put(identifier, newPassword);
 
+  const suspension = async (suspended: boolean) => {
+    assert.equal((await gateway.send(reseller, "PUT", `${path}/suspension`, { body: { suspended } })).status, 202);
+  };
+  await suspension(true);
+  await eventually("its reseller's suspension is in effect", () => isStatus("Suspended"));
+  await assert.rejects(put(identifier, newPassword), /530/);
+  await suspension(false);
+  await eventually("it is served again", () => isStatus("Ready"));
+  await put(identifier, newPassword);
+
   const wantedAt = await askReconcile(gateway.context, "panel", { repairs: false, removes: [] });
   const result = await eventually("it is compared", () => findResult(gateway.context.database, "panel", wantedAt));
   assert.deepEqual(typeof result === "string" ? result : result.findings, []);

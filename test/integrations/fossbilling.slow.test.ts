@@ -148,7 +148,6 @@ test("says what it cannot do", { skip }, async () => {
     String((await adapter("registerDomain", "x.example", {}, { apisecret: "" })).error),
     /API secret is missing/,
   );
-  assert.match(String((await manager("suspendAccount", "else.example")).error), /no suspension/);
 });
 
 test("creates, changes and cancels a hosting account", { skip }, async () => {
@@ -195,11 +194,51 @@ test("an account of another client's service is neither followed nor deleted", {
   assert.deepEqual([status, removal], ["Ready", undefined]);
 });
 
-test("a cancelled order that is activated again gets a new account", { skip }, async () => {
+test("a hosting order can be uncancelled at once, and gets a new account", { skip }, async () => {
   const name = "renewed.example";
   assert.deepEqual(await manager("createAccount", name), done);
-  assert.deepEqual(await manager("cancelAccount", name), done);
-  const isGone = async () => (await gateway.send(reseller, "GET", `/hostingaccounts/${name}`)).status === 403;
-  await eventually("the account is gone", isGone);
+  for (let round = 0; round < 2; round++) {
+    assert.deepEqual(await manager("cancelAccount", name), done);
+    assert.deepEqual(await manager("createAccount", name), done);
+    const { answer } = await manager("synchronizeAccount", name);
+    assert.equal(answer!.Username, name);
+  }
+});
+
+test("a suspended hosting order has no login and site until it is unsuspended", { skip }, async () => {
+  const name = "unpaid.example";
   assert.deepEqual(await manager("createAccount", name), done);
+  assert.deepEqual(await manager("suspendAccount", name), done);
+  assert.equal((await manager("synchronizeAccount", name)).answer!.Suspended, true);
+  assert.deepEqual(await manager("unsuspendAccount", name), done);
+  assert.equal((await manager("synchronizeAccount", name)).answer!.Suspended, false);
+});
+
+test("a name whose deletion is in progress is registered again after it", { skip }, async () => {
+  const name = "regretted.example";
+  assert.deepEqual(await adapter("registerDomain", name), done);
+  await gateway.stopWorker();
+  assert.match(String((await adapter("deleteDomain", name, {}, { waitseconds: "1" })).error), /still in progress/);
+  const repeat = adapter("registerDomain", name);
+  await gateway.startWorker();
+  assert.deepEqual(await repeat, done);
+  assert.equal((await ordersOf(gateway, reseller, name, "create")).length, 2);
+  const { status } = await gateway.send(reseller, "GET", `/domains/${name}`);
+  assert.equal(status, 200);
+});
+
+test("a contact's phone number is written as it is called from abroad, and shown so", { skip }, async () => {
+  for (const [index, [given, expected]] of (
+    [
+      [{ TelCc: "44", Tel: "020 7946 0001" }, ["44", "2079460001"]],
+      [{ TelCc: "39", Tel: "06 6982 1234" }, ["39", "0669821234"]],
+      [{ TelCc: "44", Tel: "+39 06 6982 1234" }, ["39", "0669821234"]],
+    ] as const
+  ).entries()) {
+    const name = `phone-${index}.example`;
+    assert.deepEqual(await adapter("registerDomain", name, { ContactRegistrar: { ...contact, ...given } }), done);
+    const { answer: shown } = await adapter("getDomainDetails", name);
+    const { TelCc, Tel } = (shown!.ContactRegistrar as unknown as { values: Record<string, string> }).values;
+    assert.deepEqual([TelCc, Tel], expected);
+  }
 });

@@ -1,6 +1,7 @@
 /** The registrar module for WHMCS. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { startFaultRelay } from "../harness/fault-relay.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { createWhmcs, installModules, ordersOf, skip } from "./panel.ts";
 
@@ -91,6 +92,90 @@ test("finds which names are free, and offers premium names only where they are s
   assert.equal(offered.status, "not registered");
   assert.equal(offered.isPremium, true);
   assert.equal((await shown({ searchTerm: "plain", punyCodeSearchTerm: "plain" })).status, "not registered");
+});
+
+const searched = (label: string, suffixes: string[]) => ({
+  searchTerm: label,
+  punyCodeSearchTerm: label,
+  tldsToInclude: suffixes,
+});
+const statuses = (answer: unknown) =>
+  (answer as { tld: string; status: string }[]).map(({ tld, status }) => [tld, status]);
+
+test("a suffix that is not served is reported as such, not as a reserved name", { skip }, async () => {
+  const { whmcs } = await whmcsOf();
+  const found = await whmcs.domain(
+    "CheckAvailability",
+    "a.example",
+    searched("free", [".nowhere", ".co.example", ".test"]),
+  );
+  assert.deepEqual(statuses(found), [
+    ["nowhere", "suffix not supported"],
+    ["co.example", "suffix not supported"],
+    ["test", "not registered"],
+  ]);
+});
+
+test("a search under more suffixes than the service takes at once is answered", { skip }, async (t) => {
+  const { whmcs } = await whmcsOf();
+  const suffixes = [...Array.from({ length: 59 }, (_, index) => `.tld${index}`), ".example"];
+  const found = await whmcs.domain("CheckAvailability", "a.example", searched("many", suffixes));
+  assert.equal(found.length, 60);
+  assert.deepEqual(statuses(found).slice(58), [
+    ["tld58", "suffix not supported"],
+    ["example", "not registered"],
+  ]);
+
+  const relay = await startFaultRelay(Number(new URL(gateway.url).port));
+  t.after(() => relay.close());
+  const url = new URL(gateway.url);
+  url.port = String(relay.port);
+  relay.faults.push("none", "answer lost");
+  const search = { ...searched("many", suffixes), Url: url.href };
+  const { answer, logged } = await whmcs.startDomain("CheckAvailability", "a.example", search).answered;
+  assert.equal(statuses(answer).length, 60);
+  for (const [index, [suffix, status]] of statuses(answer).entries())
+    assert.equal(status, index < 50 ? "suffix not supported" : "unknown", suffix);
+  assert.equal(logged.length, 1);
+  assert.match(logged[0]!, /many\.tld50.*did not answer/);
+  assert.ok(!logged[0]!.includes("many.tld49"));
+});
+
+test("a search that fails altogether is an error", { skip }, async () => {
+  const { whmcs } = await whmcsOf();
+  const search = { ...searched("many", [".example", ".test"]), ApiSecret: "wrong" };
+  assert.match(String((await whmcs.domain("CheckAvailability", "a.example", search)).error), /signature/);
+});
+
+test("a suffix with its dot is the same suffix", { skip }, async () => {
+  const { reseller, whmcs } = await whmcsOf();
+  const dotted = (name: string) => whmcs.domain(name, "dotted.example", { tld: ".example" });
+  assert.deepEqual(await dotted("RegisterDomain"), { success: true });
+  assert.equal((await dotted("Sync")).active, true);
+  assert.equal((await ordersOf(gateway, reseller, "dotted.example", "create")).length, 1);
+});
+
+test("a domain's page in WHMCS has all that Deedhouse shows of it", { skip }, async () => {
+  const { reseller, whmcs } = await whmcsOf();
+  const name = "page.example";
+  await whmcs.domain("RegisterDomain", name);
+  await whmcs.domain("SaveRegistrarLock", name, { lockenabled: "locked" });
+  const { body } = await gateway.send(reseller, "GET", `/domains/${name}`);
+  const shown = {
+    domain: name,
+    nameservers: { ns1: "ns1.dns-host.net", ns2: "ns2.dns-host.net" },
+    status: "active",
+    transferLock: true,
+    expiryDate: String((body as { expiration_date: string }).expiration_date).slice(0, 10),
+  };
+  assert.deepEqual(await whmcs.domain("GetDomainInformation", name), { ...shown, registrantEmail: "ada@mail.example" });
+  const { key } = await gateway.addKey(reseller, { scopes: ["domains:read"] });
+  const settings = { ApiKey: key.id, ApiSecret: key.secret.reveal() };
+  assert.deepEqual(await whmcs.domain("GetDomainInformation", name, settings), shown);
+  assert.match(
+    String((await whmcs.domain("GetDomainInformation", "never.example")).thrown),
+    /^Deedhouse refused this: /,
+  );
 });
 
 test("a name with a price of its own is not bought unless its price was agreed to", { skip }, async () => {

@@ -78,6 +78,78 @@ namespace WHMCS\Database {
     }
 }
 
+namespace WHMCS {
+    /** Mirrors WHMCS\Carbon of WHMCS 8, which is a DateTime. */
+    final class Carbon extends \DateTime
+    {
+    }
+}
+
+namespace WHMCS\Service {
+    /** Mirrors WHMCS\Service\Status of WHMCS 8. */
+    final class Status
+    {
+        public const ACTIVE = 'Active';
+        public const SUSPENDED = 'Suspended';
+    }
+}
+
+namespace WHMCS\Domain\Registrar {
+    use WHMCS\Carbon;
+
+    /**
+     * Mirrors WHMCS\Domain\Registrar\Domain of WHMCS 8 (https://developers.whmcs.com/classes/whmcs/domain/registrar/domain); its
+     * constants have values of this file's own.
+     */
+    final class Domain
+    {
+        public const STATUS_ACTIVE = 'active';
+        public const STATUS_EXPIRED = 'expired';
+        public const STATUS_SUSPENDED = 'suspended';
+        public const STATUS_PENDING_DELETE = 'pending delete';
+
+        /** @var array<string, mixed> what was set */
+        public array $values = [];
+
+        public function setDomain(string $domain): self
+        {
+            return $this->set('domain', $domain);
+        }
+
+        /** @param array<string, string> $nameServers ns1 and so on */
+        public function setNameservers(array $nameServers): self
+        {
+            return $this->set('nameservers', $nameServers);
+        }
+
+        public function setRegistrationStatus(string $status): self
+        {
+            return $this->set('status', $status);
+        }
+
+        public function setTransferLock(bool $isLocked): self
+        {
+            return $this->set('transferLock', $isLocked);
+        }
+
+        public function setExpiryDate(?Carbon $date): self
+        {
+            return $this->set('expiryDate', $date?->format('Y-m-d'));
+        }
+
+        public function setRegistrantEmailAddress(?string $email): self
+        {
+            return $this->set('registrantEmail', $email);
+        }
+
+        private function set(string $name, mixed $value): self
+        {
+            $this->values[$name] = $value;
+            return $this;
+        }
+    }
+}
+
 namespace WHMCS\Domains\DomainLookup {
     /** Mirrors WHMCS\Domains\DomainLookup\ResultsList of WHMCS 8. */
     final class ResultsList extends \ArrayObject
@@ -91,6 +163,7 @@ namespace WHMCS\Domains\DomainLookup {
         public const STATUS_REGISTERED = 'registered';
         public const STATUS_RESERVED = 'reserved';
         public const STATUS_UNKNOWN = 'unknown';
+        public const STATUS_TLD_NOT_SUPPORTED = 'suffix not supported';
 
         public string $status = '';
         public bool $isPremium = false;
@@ -138,6 +211,16 @@ namespace {
     foreach ($call['modules'] as $module) {
         require_once $module;
     }
-    $answer = ($call['function'])($call['params']);
-    echo json_encode(['answer' => $answer instanceof ArrayObject ? $answer->getArrayCopy() : $answer, 'logged' => $logged], JSON_THROW_ON_ERROR);
+    try {
+        $answer = ($call['function'])($call['params']);
+    } catch (Exception $error) {
+        // WHMCS shows the text of an exception.
+        $answer = ['thrown' => $error->getMessage()];
+    }
+    $shown = match (true) {
+        $answer instanceof ArrayObject => $answer->getArrayCopy(),
+        $answer instanceof WHMCS\Domain\Registrar\Domain => $answer->values,
+        default => $answer,
+    };
+    echo json_encode(['answer' => $shown, 'logged' => $logged], JSON_THROW_ON_ERROR);
 }

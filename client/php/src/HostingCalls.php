@@ -93,6 +93,31 @@ trait HostingCalls
     }
 
     /**
+     * Suspends an account: PUT /hostingaccounts/<identifier>/suspension. Within seconds nobody can log in and the site answers 503.
+     *
+     * @param ?string $reason why, in one line of up to 200 characters: you and the operator read it
+     * @throws ApiException bad_request, hostingaccount_invalid_identifier, hostingaccount_not_changeable
+     */
+    public function suspendHostingAccount(string $identifier, ?string $reason = null, ?string $idempotencyKey = null): Answer
+    {
+        $path = Transport::path('hostingaccounts', $identifier, 'suspension');
+        $body = ['suspended' => true, ...($reason === null ? [] : ['reason' => $reason])];
+        return $this->transport->write('PUT', $path, $idempotencyKey, $body);
+    }
+
+    /**
+     * Lifts your suspension of an account: PUT /hostingaccounts/<identifier>/suspension. It stays suspended while the operator's holds.
+     *
+     * @throws ApiException hostingaccount_suspended_by_operator when only the operator's suspension is left,
+     *     hostingaccount_invalid_identifier, hostingaccount_not_changeable
+     */
+    public function unsuspendHostingAccount(string $identifier, ?string $idempotencyKey = null): Answer
+    {
+        $path = Transport::path('hostingaccounts', $identifier, 'suspension');
+        return $this->transport->write('PUT', $path, $idempotencyKey, ['suspended' => false]);
+    }
+
+    /**
      * Orders the deletion of an account with its site: DELETE /hostingaccounts/<identifier>.
      *
      * @throws ApiException hostingaccount_invalid_identifier

@@ -122,6 +122,40 @@ class HostingCalls(Calls):
         path = path_of("hostingaccounts", identifier, "password")
         return self._write("PUT", path, idempotency_key, {"password": password})
 
+    def suspend_hosting_account(
+        self,
+        identifier: str,
+        *,
+        reason: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+    ) -> Answer[None]:
+        """Suspend an account: within seconds nobody can log in and the site answers 503.
+
+        The reason is one line of up to 200 characters; you and the operator read it.
+
+        Route: PUT /hostingaccounts/:identifier/suspension
+        Errors: bad_request, hostingaccount_invalid_identifier,
+            hostingaccount_not_changeable
+        """
+        body = {"suspended": True, **({} if reason is None else {"reason": reason})}
+        path = path_of("hostingaccounts", identifier, "suspension")
+        return self._write("PUT", path, idempotency_key, body)
+
+    def unsuspend_hosting_account(
+        self, identifier: str, *, idempotency_key: Optional[str] = None
+    ) -> Answer[None]:
+        """Lift your suspension of an account.
+
+        It stays suspended while the operator's holds. When only that is left, the call
+        raises ``hostingaccount_suspended_by_operator``.
+
+        Route: PUT /hostingaccounts/:identifier/suspension
+        Errors: bad_request, hostingaccount_invalid_identifier,
+            hostingaccount_not_changeable, hostingaccount_suspended_by_operator
+        """
+        path = path_of("hostingaccounts", identifier, "suspension")
+        return self._write("PUT", path, idempotency_key, {"suspended": False})
+
     def delete_hosting_account(
         self, identifier: str, *, idempotency_key: Optional[str] = None
     ) -> Answer[None]:

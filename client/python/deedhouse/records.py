@@ -283,6 +283,19 @@ class Web(TypedDict):
     url: str
 
 
+class _Suspension(TypedDict):
+    #: ``reseller``, which is you, or ``operator``. Each lifts only their own.
+    by: Literal["reseller", "operator"]
+    since: str
+
+
+class Suspension(_Suspension, total=False):
+    """Who has suspended an account."""
+
+    #: Yours.
+    reason: str
+
+
 class _HostingAccount(TypedDict):
     identifier: str
 
@@ -296,6 +309,8 @@ class HostingAccount(_HostingAccount, total=False):
     created_at: str
     #: A requested change is not in effect yet.
     changes_pending: bool
+    #: Missing when nobody has suspended it.
+    suspensions: list[Suspension]
     #: Present when the account will be deleted.
     removal_requested_at: str
     ftp: Ftp

@@ -5,12 +5,15 @@ declare(strict_types=1);
 namespace Deedhouse\Panel;
 
 use Deedhouse\ApiException;
+use Deedhouse\WaitTimeoutException;
 
 /** Hosting accounts for a panel's services. The identifier is the service's domain. */
 final class Hosting
 {
-    public const NO_SUSPENSION = 'Deedhouse offers resellers no suspension of an account: ask its operator, or terminate the account.';
     private const NOT_FOUND = 'hostingaccount_invalid_identifier';
+    /** More accounts of one service than anybody removes within the seven days for which answers are kept. */
+    private const ACCOUNTS_MAX = 100;
+    private const REASON_CHARS_MAX = 200;
     public const NO_PACKAGE_CHANGE = 'Deedhouse offers resellers no change of an account\'s service pack: ask its operator.';
 
     public function __construct(private readonly Session $session)
@@ -42,41 +45,52 @@ final class Hosting
         if (trim($packId) === '') {
             throw new Refusal('The product names no service pack of Deedhouse.');
         }
-        $account = $this->find($identifier);
-        if (isset($account['removal_requested_at'])) {
+        $former = $this->find($identifier);
+        $isLeaving = isset($former['removal_requested_at']);
+        if ($isLeaving && !$this->session->waitUntil(fn (): bool => !$this->isSame($former, $this->find($identifier)))) {
             throw new Refusal("The former account {$identifier} is still being removed. Repeat this action in a minute.");
         }
-        // Another attempt only after this one was seen to have failed.
-        $attempt = ($account['status'] ?? null) === 'Failed' ? $account['created_at'] : '';
+        // Another attempt only after the last one was seen to have failed.
+        $attempt = ($former['status'] ?? null) === 'Failed' ? $former['created_at'] : '';
         $account = $this->ready($entry, $identifier, trim($packId), $attempt, $isFreeInPanel);
         $this->setPassword($identifier, $password);
         return $account;
     }
 
-    /** @return array<string, mixed> */
+    /**
+     * An answer may be of an account that has been removed since: then the next number is asked for. Two processes count alike, so both
+     * get one account.
+     *
+     * @return array<string, mixed>
+     */
     private function ready(string $entry, string $identifier, string $packId, string $attempt, ?\Closure $isFreeInPanel): array
     {
         $first = $this->session->digest(json_encode([$entry, $identifier], JSON_THROW_ON_ERROR));
-        $key = $this->session->key('account', [$entry, $identifier, $packId, $attempt]);
         $send = fn (string $key): string => $this->session->client
             ->createHostingAccount($identifier, $packId, $first, $key)->identifier;
-        try {
-            $this->session->once($key, $send);
-            return $this->session->provisioned($identifier);
-        } catch (ApiException $refused) {
-            if ($refused->errorCode === 'hosting_already_exist' && $refused->location !== null) {
-                if ($isFreeInPanel === null || !$isFreeInPanel()) {
-                    throw new Refusal("{$identifier} has an account already, which was not created for this service.");
-                }
+        for ($number = 0; ; $number++) {
+            $key = $this->session->key('account', [$entry, $identifier, $packId, $number === 0 ? $attempt : "{$attempt}/{$number}"]);
+            try {
+                $this->session->once($key, $send);
                 return $this->session->provisioned($identifier);
-            }
-            if ($refused->errorCode !== self::NOT_FOUND) {
-                throw $refused;
+            } catch (ApiException $refused) {
+                if ($refused->errorCode === 'hosting_already_exist' && $refused->location !== null) {
+                    if ($isFreeInPanel === null || !$isFreeInPanel()) {
+                        throw new Refusal("{$identifier} has an account already, which was not created for this service.");
+                    }
+                    return $this->session->provisioned($identifier);
+                }
+                if ($refused->errorCode !== self::NOT_FOUND || $number === self::ACCOUNTS_MAX) {
+                    throw $refused;
+                }
             }
         }
-        // The answer was of an account that has been removed since. The identifier is free, and only one account can get it.
-        $send($key . '-' . intdiv(time(), 60));
-        return $this->session->provisioned($identifier);
+    }
+
+    /** Another process may have created the next account since. */
+    private function isSame(array $former, ?array $account): bool
+    {
+        return $account !== null && $account['created_at'] === $former['created_at'];
     }
 
     /** @return ?array<string, mixed> */
@@ -99,6 +113,46 @@ final class Hosting
                 throw $refused;
             }
         }
+    }
+
+    /**
+     * Takes an account's login and site off, and waits until they are. A repeat finds it so.
+     *
+     * @param ?string $reason for its operator
+     */
+    public function suspend(string $identifier, ?string $reason): void
+    {
+        $this->session->client->suspendHostingAccount($identifier, self::oneLine((string) $reason));
+        $this->applied($identifier);
+    }
+
+    public function unsuspend(string $identifier): void
+    {
+        $this->session->client->unsuspendHostingAccount($identifier);
+        if ($this->applied($identifier)['status'] === 'Suspended') {
+            throw new Refusal("Your suspension of {$identifier} is lifted, but its operator has suspended it, too: ask them.");
+        }
+    }
+
+    /**
+     * @return array<string, mixed> the account when all requested changes are in effect
+     * @throws WaitTimeoutException when they still are in progress
+     */
+    private function applied(string $identifier): array
+    {
+        $account = [];
+        $isApplied = $this->session->waitUntil(function () use ($identifier, &$account): bool {
+            $account = $this->session->client->getHostingAccount($identifier)->data ?? [];
+            return !$account['changes_pending'];
+        });
+        return $isApplied ? $account : throw new WaitTimeoutException($account['status'], null);
+    }
+
+    /** A panel's reason may be longer than the service takes. */
+    private static function oneLine(string $reason): ?string
+    {
+        $line = trim((string) preg_replace('/[\p{C}\s]+/u', ' ', $reason));
+        return $line === '' ? null : (string) preg_replace('/^(.{' . self::REASON_CHARS_MAX . '}).*$/u', '$1', $line);
     }
 
     /** @throws Refusal when the account has another service pack */

@@ -119,11 +119,18 @@ final class Names
         $shown = $this->session->client->getContacts($name)->data ?? [];
         $changed = array_filter(
             $contacts,
-            static fn (array $contact, string $role): bool => isset($shown[$role]) && array_diff_assoc($contact, $shown[$role]) + array_diff_key($shown[$role], $contact) !== [],
+            static fn (array $contact, string $role): bool => self::sorted($contact) !== self::sorted($shown[$role] ?? []),
             ARRAY_FILTER_USE_BOTH,
         );
         if ($changed !== []) {
             $this->session->finished($this->session->client->setContacts($name, $changed));
         }
+    }
+
+    /** @param array<string, mixed> $contact @return array<string, mixed> */
+    private static function sorted(array $contact): array
+    {
+        ksort($contact);
+        return $contact;
     }
 }

@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Deedhouse\Panel;
 
 use Deedhouse\ApiException;
+use Deedhouse\UnsuccessfulException;
 use Deedhouse\WaitTimeoutException;
 
 /** The registration of a name for one entry of a panel. However often it is asked for, it is ordered once. */
@@ -92,8 +93,26 @@ final class Registration
         if (!($this->isFreeInPanel)()) {
             throw new Refusal("{$this->name} is registered already, for another entry of this panel.");
         }
+        if ($this->leaves()) {
+            return $this->order();
+        }
         $this->isFollowed = true;
         return $orderCode;
+    }
+
+    /** Whether the name was about to be deleted, and is now. A delete that fails leaves the name here. */
+    private function leaves(): bool
+    {
+        $delete = (new Names($this->session))->newestOrder($this->name, 'delete');
+        if (!in_array($delete['status'] ?? null, Names::OPEN, true)) {
+            return false;
+        }
+        try {
+            $this->session->finished((string) $delete['order_code']);
+            return true;
+        } catch (UnsuccessfulException) {
+            return false;
+        }
     }
 
     /** A name with a price of its own is not bought at the price of an ordinary one. */

@@ -8,6 +8,7 @@ use Deedhouse\ApiException;
 use Deedhouse\Client;
 use Deedhouse\NoAnswerException;
 use Deedhouse\PlacedOrder;
+use Deedhouse\SystemClock;
 use Deedhouse\UnsuccessfulException;
 use Deedhouse\WaitTimeoutException;
 
@@ -18,6 +19,8 @@ final class Session
     private const CALL_SECONDS_MAX = 15;
     public const WAIT_SECONDS_DEFAULT = 20;
     public const WAIT_SECONDS_MAX = 600;
+    /** Each look counts towards the rate limit. */
+    private const LOOK_SECONDS = 0.5;
     /** Refusals that say nothing about the request, so the service has not stored them. */
     private const NOT_STORED = [401, 408, 429];
 
@@ -117,6 +120,25 @@ final class Session
     public function provisioned(string $identifier): array
     {
         return $this->client->provisioned($identifier, $this->waitSeconds)->data ?? [];
+    }
+
+    /**
+     * Looks again and again, for what the service holds no answer for.
+     *
+     * @param \Closure(): bool $isDone
+     * @return bool whether it was done within the time to wait
+     */
+    public function waitUntil(\Closure $isDone): bool
+    {
+        $clock = new SystemClock();
+        $deadline = $clock->monotonic() + $this->waitSeconds;
+        while (!$isDone()) {
+            if ($clock->monotonic() >= $deadline) {
+                return false;
+            }
+            $clock->sleep(self::LOOK_SECONDS);
+        }
+        return true;
     }
 
     /** What went wrong, in words for the panel's operator. */

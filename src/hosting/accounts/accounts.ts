@@ -28,12 +28,15 @@ export const provenHostNames = `ARRAY (
 /** SQL, about an `account` and its `pack`: its owner can log in. Without a password nobody can, until one is set. */
 export const ftpIsOpen = `('ftp' = ANY (pack.features) AND NOT account.ftp_is_off AND account.password_hash_sealed <> '')`;
 
+/** SQL: the account shall be suspended, by its reseller, the operator or both. */
+export const isToBeSuspended = "(suspended_at IS NOT NULL OR reseller_suspended_at IS NOT NULL)";
+
 const accountById = statement(
   "hosting-account-by-id",
   `SELECT account.id, identifier, reseller_id, uid, password_hash_sealed, account.disk_quota_bytes, account.files_max,
      account.ftp_sessions_max, ${ftpIsOpen} AS ftp_is_open, is_frozen, pack.node_tags, status, node_id,
-     backoff_count, error_text, account.created_at, must_check_uid, wanted_version, applied_version, wanted_at, suspended_at,
-     removal_requested_at, account.version, ${provenHostNames} AS host_names
+     backoff_count, error_text, account.created_at, must_check_uid, wanted_version, applied_version, wanted_at,
+     ${isToBeSuspended} AS is_to_be_suspended, removal_requested_at, account.version, ${provenHostNames} AS host_names
    FROM hosting_accounts AS account JOIN service_packs AS pack
      ON pack.id = servicepack_id AND pack.version = servicepack_version
    WHERE account.id = $id`,
@@ -58,7 +61,7 @@ const accountById = statement(
     wanted_version: "int8",
     applied_version: "int8",
     wanted_at: "timestamptz",
-    suspended_at: "timestamptz?",
+    is_to_be_suspended: "bool",
     removal_requested_at: "timestamptz?",
     version: "int8",
     host_names: "text[]",
@@ -87,7 +90,7 @@ export function desiredAccount({ sealer }: Pick<Context, "sealer">, account: Acc
     sessionsMax: account.ftp_sessions_max,
     // While a move copies the last files, nobody may add to them.
     ftpEnabled: account.ftp_is_open && !account.is_frozen,
-    suspended: account.suspended_at !== null,
+    suspended: account.is_to_be_suspended,
     hostNames: account.host_names,
   };
 }
@@ -270,7 +273,7 @@ function pendingState(account: Account): string {
   if (account.removal_requested_at) return "removed";
   if (account.status === "Provisioning") return "ready";
   const isSuspended = account.status === "Suspended";
-  if (isSuspended === (account.suspended_at !== null)) return "changed";
+  if (isSuspended === account.is_to_be_suspended) return "changed";
   return isSuspended ? "resumed" : "suspended";
 }
 

@@ -53,8 +53,7 @@ async function takeStep(context: Context, nodes: HostingNodes, account: Account)
 async function applyAccount(context: Context, nodes: HostingNodes, account: Account): Promise<void> {
   const node = await findNodeOrRetry(context, nodes, account);
   if (!node) return;
-  const isSuspended = account.suspended_at !== null;
-  const isResumption = account.status === "Suspended" && !isSuspended;
+  const isResumption = account.status === "Suspended" && !account.is_to_be_suspended;
   try {
     await node.ensureAccount(desiredAccount(context, account));
     // `Ready` means that the account works.
@@ -66,7 +65,7 @@ async function applyAccount(context: Context, nodes: HostingNodes, account: Acco
   if (account.applied_version === account.wanted_version && account.backoff_count === 0) {
     return clearNextStep(context, account);
   }
-  const isSuspension = account.status === "Ready" && isSuspended;
+  const isSuspension = account.status === "Ready" && account.is_to_be_suspended;
   await recordEvent(context, account, { event: isResumption ? "resumed" : isSuspension ? "suspended" : "applied" });
 }
 

@@ -31,7 +31,7 @@ export async function getCallersAccount(database: Pick<Transaction, "query">, { 
 
 const lockNewest = statement(
   "hosting-account-lock-newest",
-  `SELECT id, identifier, reseller_id, status, suspended_at, removal_requested_at FROM hosting_accounts
+  `SELECT id, identifier, reseller_id, status, suspended_at, reseller_suspended_at, removal_requested_at FROM hosting_accounts
    WHERE identifier = $identifier AND status <> 'Removed' ORDER BY ${liveThenNewest} LIMIT 1 FOR UPDATE`,
   {
     id: "int8",
@@ -39,6 +39,7 @@ const lockNewest = statement(
     reseller_id: "int8",
     status: hostingStatuses,
     suspended_at: "timestamptz?",
+    reseller_suspended_at: "timestamptz?",
     removal_requested_at: "timestamptz?",
   },
 );

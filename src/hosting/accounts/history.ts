@@ -14,7 +14,8 @@ const eventsMax = 200;
 
 const currentState = statement(
   "hosting-current-state",
-  `SELECT id, identifier, status, node_id, error_text, suspended_at, removal_requested_at,
+  `SELECT id, identifier, status, node_id, error_text, suspended_at, reseller_suspended_at,
+     removal_requested_at,
      CASE WHEN backoff_count > 0 THEN next_step_at END AS next_step_at,
      ${hasChangesPending} AS changes_pending
    FROM hosting_accounts WHERE reseller_id = $reseller_id AND identifier = $identifier AND status <> 'Removed'
@@ -26,6 +27,7 @@ const currentState = statement(
     node_id: "text?",
     error_text: "text?",
     suspended_at: "timestamptz?",
+    reseller_suspended_at: "timestamptz?",
     removal_requested_at: "timestamptz?",
     next_step_at: "timestamptz?",
     changes_pending: "bool",

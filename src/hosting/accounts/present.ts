@@ -20,7 +20,8 @@ export const shownAccounts = `(
        (SELECT sum(bytes)::int8 FROM hosting_traffic WHERE account_id = account.id
           AND month = to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM')) AS traffic_used_bytes,
        CASE WHEN node.kind = 'cpanel' THEN 0 ELSE host_names_max END AS host_names_max, error_text,
-       pack.name AS servicepack_name, ${ftpIsOpen} AS ftp_is_open, web_host, ready_at, account.updated_at,
+       account.suspended_at,
+       reseller_suspended_at, reseller_suspended_reason, pack.name AS servicepack_name, ${ftpIsOpen} AS ftp_is_open, web_host, ready_at, account.updated_at,
        ${provenHostNames} AS host_names
      FROM hosting_accounts AS account
        LEFT JOIN service_packs AS pack ON pack.id = servicepack_id AND pack.version = servicepack_version
@@ -52,6 +53,9 @@ export const accountColumns = {
   host_names_max: "int4?",
   ftp_is_open: "bool?",
   error_text: "text?",
+  suspended_at: "timestamptz?",
+  reseller_suspended_at: "timestamptz?",
+  reseller_suspended_reason: "text?",
 } as const;
 
 /** SQL */
@@ -73,6 +77,12 @@ export type AccountRow = { [Column in keyof typeof accountColumns]: RowOf<typeof
 /** A removed account is not shown. */
 export const hostingStatusShape = Type.Enum(["Ready", "Provisioning", "Suspended", "Failed"]);
 export type ShownStatus = Static<typeof hostingStatusShape>;
+
+const suspensionShape = Type.Object({
+  by: Type.Enum(["reseller", "operator"], { description: "You, or the operator. Each lifts only their own." }),
+  since: instant,
+  reason: Type.Optional(Type.String({ description: "Yours.", examples: ["invoice 4711 is unpaid"] })),
+});
 
 const count = (example: number) => Type.Integer({ minimum: 0, examples: [example] });
 
@@ -100,6 +110,11 @@ export const accountShape = Type.Object(
     ),
     host_names_max: count(10),
     changes_pending: Type.Boolean({ examples: [false] }),
+    suspensions: Type.Optional(
+      Type.Array(suspensionShape, {
+        description: "What was requested, and by whom; missing when nobody has suspended it.",
+      }),
+    ),
     removal_requested_at: Type.Optional(instant),
     error_text: Type.Optional(Type.String({ description: "Why it failed." })),
   },
@@ -130,8 +145,23 @@ export function presentAccount(context: Context, row: AccountRow): Static<typeof
     ...(row.traffic_used_bytes !== null && { traffic_used_bytes: row.traffic_used_bytes }),
     host_names_max: row.host_names_max!,
     changes_pending: row.changes_pending!,
+    ...presentSuspensions(row),
     ...(row.removal_requested_at !== null && { removal_requested_at: row.removal_requested_at.toISOString() }),
     ...(row.status === "Failed" && { error_text: row.error_text ?? "The account could not be created." }),
+  };
+}
+
+/** The operator's reason is for operators only: it may be about somebody else. */
+function presentSuspensions(row: AccountRow): { suspensions?: Static<typeof suspensionShape>[] } {
+  const { suspended_at, reseller_suspended_at: own, reseller_suspended_reason: reason } = row;
+  if (suspended_at === null && own === null) return {};
+  return {
+    suspensions: [
+      ...(own === null
+        ? []
+        : [{ by: "reseller" as const, since: own.toISOString(), ...(reason !== null && { reason }) }]),
+      ...(suspended_at === null ? [] : [{ by: "operator" as const, since: suspended_at.toISOString() }]),
+    ],
   };
 }
 

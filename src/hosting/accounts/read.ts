@@ -32,8 +32,10 @@ const accountByIdentifier = statement(
 
 export type AccountDetails = NonNullable<(typeof accountByIdentifier)["row"]>;
 
+const isBeingCreated = ({ status }: AccountDetails) => status === "Provisioning";
+
 /**
- * The account that `read` finds, once its status has changed if the request waits for that.
+ * The account that `find` reads, once nothing is underway if the request waits for that.
  * @returns with the seconds until it is usually ready; undefined when it is not being created
  * @throws ApiError `hostingaccount_invalid_identifier`
  */
@@ -41,6 +43,7 @@ export async function followAccount(
   context: Context,
   request: UseCaseRequest,
   find: () => Promise<readonly AccountDetails[]>,
+  isUnderway: (account: AccountDetails) => boolean = isBeingCreated,
 ) {
   const read = async () => {
     const [account] = await find();
@@ -48,10 +51,10 @@ export async function followAccount(
     return account;
   };
   let account = await read();
-  if (request.waitSeconds > 0 && account.status === "Provisioning") {
+  if (request.waitSeconds > 0 && isUnderway(account)) {
     account = await waitForNotification(context, "account_changed", account.identifier, {
       read,
-      isAwaited: (now) => now.status !== "Provisioning",
+      isAwaited: (now) => !isUnderway(now),
       waitMs: request.waitSeconds * 1000,
       signal: request.signal(),
     });
@@ -74,7 +77,7 @@ const accountById = statement(
 export const findAccountById = ({ database }: Context, { caller }: UseCaseRequest, id: number) =>
   database.point(accountById, { reseller_id: caller.resellerId, id });
 
-/** Reads the caller's account with the identifier in the path; `Prefer: wait=N` holds the answer until the status changes. */
+/** Reads the caller's account with the identifier in the path; `Prefer: wait=N` holds the answer until no change is pending. */
 export const accountReader = <Shape extends TSchema>(
   operation: string,
   shape: Shape,
@@ -85,7 +88,7 @@ export const accountReader = <Shape extends TSchema>(
   docs: {
     operation,
     summary: "Reads a hosting account, as soon as its creation is answered.",
-    description: "`Prefer: wait=N` holds the answer while it is being created.",
+    description: "`Prefer: wait=N` holds the answer while it is being created, or a change is pending.",
     answers: {
       200: { description: "The account.", body: shape, headers: ["look-again?", "preference-applied?"] },
     },
@@ -94,8 +97,11 @@ export const accountReader = <Shape extends TSchema>(
   async handle(context, request) {
     const identifier = canonicalForLookUp(request.params.identifier ?? "");
     const values = { reseller_id: request.caller.resellerId, identifier };
-    const { account, secondsLeft } = await followAccount(context, request, () =>
-      context.database.point(accountByIdentifier, values),
+    const { account, secondsLeft } = await followAccount(
+      context,
+      request,
+      () => context.database.point(accountByIdentifier, values),
+      (now) => isBeingCreated(now) || now.changes_pending,
     );
     return {
       status: 200,

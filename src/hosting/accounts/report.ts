@@ -39,7 +39,8 @@ const newestAccount = statement(
      (SELECT sum(bytes)::int8 FROM hosting_traffic WHERE account_id = account.id
         AND month = to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM')) AS traffic_used_bytes,
      ARRAY(SELECT host_name FROM host_names WHERE account_id = account.id ORDER BY 1) AS host_names,
-     account.created_at, ready_at, suspended_at, suspended_reason, removal_requested_at, error_text,
+     account.created_at, ready_at, suspended_at, suspended_reason, reseller_suspended_at, reseller_suspended_reason,
+     removal_requested_at, error_text,
      ${ftpIsOpen} AS ftp_enabled, ${hasChangesPending} AS changes_pending, wanted_at, backoff_count AS failed_tries,
      CASE WHEN backoff_count > 0 THEN next_step_at END AS next_step_at, operator_note, alarms.note AS alarm
    FROM hosting_accounts AS account JOIN resellers AS reseller ON reseller.id = reseller_id
@@ -69,6 +70,8 @@ const newestAccount = statement(
     ready_at: "timestamptz?",
     suspended_at: "timestamptz?",
     suspended_reason: "text?",
+    reseller_suspended_at: "timestamptz?",
+    reseller_suspended_reason: "text?",
     removal_requested_at: "timestamptz?",
     error_text: "text?",
     changes_pending: "bool",
@@ -122,11 +125,11 @@ export async function reportAccount({ database }: Pick<Context, "database">, tex
 
 const progress = statement(
   "operator-hosting-progress",
-  `SELECT status, ${hasChangesPending} AS changes_pending FROM hosting_accounts WHERE id = $id`,
-  { status: hostingStatuses, changes_pending: "bool" },
+  `SELECT status, ${hasChangesPending} AS changes_pending, reseller_suspended_at FROM hosting_accounts WHERE id = $id`,
+  { status: hostingStatuses, changes_pending: "bool", reseller_suspended_at: "timestamptz?" },
 );
 
-/** An account's status, and whether a change is pending. */
+/** An account's status, whether a change is pending, and since when its reseller has suspended it. */
 export async function findProgress({ database }: Pick<Context, "database">, accountId: number) {
   const [account] = await database.query(progress, { id: accountId });
   if (!account) throw new Error("the account's row is gone");

@@ -11,24 +11,26 @@ import {
 
 /** The whole machine, one line per event, one column per state; "-" leaves the account unchanged. */
 const expected = `
-                     Provisioning  Ready      Suspended  Failed   Removed
-  placed             Provisioning  -          -          -        -
-  doubtful           Provisioning  Ready      Suspended  -        -
-  probed             Ready         -          -          -        -
-  abandoned          Provisioning  -          -          -        -
-  refused            Failed        -          -          -        -
-  applied            -             Ready      Suspended  -        -
-  suspended          -             Suspended  -          -        -
-  resumed            -             -          Ready      -        -
-  removed            Removed       Removed    Removed    Removed  -
-  password-wanted    Provisioning  Ready      Suspended  -        -
-  ftp-wanted         Provisioning  Ready      Suspended  -        -
-  pack-wanted        -             Ready      Suspended  -        -
-  host-names-wanted  Provisioning  Ready      Suspended  -        -
-  move-wanted        -             Ready      Suspended  -        -
-  suspend-wanted     -             Ready      Suspended  -        -
-  resume-wanted      -             Ready      Suspended  -        -
-  removal-wanted     Provisioning  Ready      Suspended  -        -
+                           Provisioning  Ready      Suspended  Failed   Removed
+  placed                   Provisioning  -          -          -        -
+  doubtful                 Provisioning  Ready      Suspended  -        -
+  probed                   Ready         -          -          -        -
+  abandoned                Provisioning  -          -          -        -
+  refused                  Failed        -          -          -        -
+  applied                  -             Ready      Suspended  -        -
+  suspended                -             Suspended  -          -        -
+  resumed                  -             -          Ready      -        -
+  removed                  Removed       Removed    Removed    Removed  -
+  password-wanted          Provisioning  Ready      Suspended  -        -
+  ftp-wanted               Provisioning  Ready      Suspended  -        -
+  pack-wanted              -             Ready      Suspended  -        -
+  host-names-wanted        Provisioning  Ready      Suspended  -        -
+  move-wanted              -             Ready      Suspended  -        -
+  suspend-wanted           -             Ready      Suspended  -        -
+  resume-wanted            -             Ready      Suspended  -        -
+  reseller-suspend-wanted  -             Ready      Suspended  -        -
+  reseller-resume-wanted   -             Ready      Suspended  -        -
+  removal-wanted           Provisioning  Ready      Suspended  -        -
 `;
 
 const [header = [], ...lines] = expected

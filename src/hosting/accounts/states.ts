@@ -29,6 +29,8 @@ export const requestedChanges = [
   "move-wanted",
   "suspend-wanted",
   "resume-wanted",
+  "reseller-suspend-wanted",
+  "reseller-resume-wanted",
   "removal-wanted",
 ] as const;
 export type RequestedChange = (typeof requestedChanges)[number];
@@ -60,6 +62,7 @@ export const hostingTransitions: readonly HostingTransition[] = [
   { from: "Failed", event: "removed", to: "Removed" },
   ...requests(["password-wanted", "ftp-wanted", "host-names-wanted"], ["Provisioning", "Ready", "Suspended"]),
   ...requests(["pack-wanted", "move-wanted", "suspend-wanted", "resume-wanted"], ["Ready", "Suspended"]),
+  ...requests(["reseller-suspend-wanted", "reseller-resume-wanted"], ["Ready", "Suspended"]),
   ...requests(["removal-wanted"], ["Provisioning", "Ready", "Suspended"]),
 ];
 

@@ -1,4 +1,4 @@
-/** Suspends and resumes accounts, for operators. */
+/** The operator's suspension of accounts; the reseller's own one (set-suspension.ts) stands beside it. */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { requestChange } from "#hosting/accounts/accounts.ts";
@@ -28,11 +28,12 @@ export async function suspendAccount(context: OperatorsContext, identifier: stri
   });
 }
 
-/** Leaves an account that is not suspended unchanged. @throws OperatorError */
+/** Lifts the operator's suspension. An account that has none is left unchanged. @throws OperatorError */
 export async function resumeAccount(context: OperatorsContext, identifier: string) {
   return context.database.transaction(async (tx) => {
     const account = await lockAccount(tx, identifier);
-    if (account.suspended_at === null && account.status === "Ready") return account;
+    const { status, suspended_at, reseller_suspended_at } = account;
+    if (suspended_at === null && (status === "Ready" || reseller_suspended_at !== null)) return account;
     if (!(await requestChange(context, tx, account.id, "resume-wanted"))) throw notChangeable(account);
     await tx.query(setSuspended, { id: account.id, suspended_at: null, reason: null });
     return account;

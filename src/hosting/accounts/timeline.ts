@@ -20,6 +20,8 @@ const eventsInWords: Record<"requested" | HostingEvent | RequestedChange, string
   "move-wanted": "a step of its move to another server was done",
   "suspend-wanted": "the operator requested its suspension",
   "resume-wanted": "the operator requested its resumption",
+  "reseller-suspend-wanted": "you requested its suspension",
+  "reseller-resume-wanted": "you lifted your suspension",
   "removal-wanted": "its deletion was requested",
 };
 
@@ -32,6 +34,7 @@ interface CurrentState {
   node_id: string | null;
   error_text: string | null;
   suspended_at: Date | null;
+  reseller_suspended_at: Date | null;
   removal_requested_at: Date | null;
   changes_pending: boolean;
   next_step_at: Date | null;
@@ -39,25 +42,33 @@ interface CurrentState {
 
 /** @param reason why the last attempt failed */
 export function nextInWords(account: CurrentState, reason: string): string {
-  if (!account.changes_pending) return settledInWords[account.status];
+  if (!account.changes_pending) {
+    return account.status === "Suspended" ? `nothing, until ${whoLifts(account)}` : settledInWords[account.status];
+  }
   const step = stepInWords(account);
   if (account.next_step_at === null) return `now: ${step}`;
   return `at ${account.next_step_at.toISOString()}: ${step} (retry: ${reason})`;
 }
 
-const settledInWords: Record<HostingStatus, string> = {
+const settledInWords: Record<Exclude<HostingStatus, "Suspended">, string> = {
   Provisioning: "nothing",
   Ready: "nothing: it works",
-  Suspended: "nothing, until the operator resumes it",
   Failed: "nothing: the identifier is free for a new account",
   Removed: "nothing: it is removed",
 };
 
-function stepInWords({ status, node_id, error_text, suspended_at, removal_requested_at }: CurrentState): string {
+function whoLifts({ suspended_at, reseller_suspended_at }: CurrentState): string {
+  if (reseller_suspended_at === null) return "the operator resumes it";
+  return `its reseller lifts the suspension${suspended_at === null ? "" : ", and the operator resumes it"}`;
+}
+
+function stepInWords(account: CurrentState): string {
+  const { status, node_id, error_text, removal_requested_at } = account;
+  const isToBeSuspended = account.suspended_at !== null || account.reseller_suspended_at !== null;
   if (removal_requested_at) return "login and site are removed";
   if (error_text !== null) return "what was created is removed";
   if (status === "Provisioning") return node_id === null ? "its server is chosen" : "it is created and tested";
-  if (status === "Ready" && suspended_at) return "it is suspended";
-  if (status === "Suspended" && !suspended_at) return "it is resumed and tested";
+  if (status === "Ready" && isToBeSuspended) return "it is suspended";
+  if (status === "Suspended" && !isToBeSuspended) return "it is resumed and tested";
   return "the change is applied on its server";
 }

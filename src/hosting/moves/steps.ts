@@ -157,7 +157,7 @@ async function finish(step: MoveStep): Promise<Move> {
   const account = await findAccount(context.database, move.account_id);
   if (!account) throw new MoveOvertaken();
   await target.ensureAccount({ ...desiredAccount(context, { ...account, is_frozen: false }), ...targetKey(step) });
-  const isProbed = account.suspended_at === null;
+  const isProbed = !account.is_to_be_suspended;
   if (isProbed) await target.probe(targetKey(step));
   return applyMoveEvent(context, move, { event: "switched", usage, isProbed });
 }

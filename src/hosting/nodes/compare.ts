@@ -4,7 +4,7 @@
  */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { ftpIsOpen, provenHostNames } from "#hosting/accounts/accounts.ts";
+import { ftpIsOpen, isToBeSuspended, provenHostNames } from "#hosting/accounts/accounts.ts";
 import { allCapabilities, type Capabilities, type HostingNode, type NodeAccount } from "#nodes/driver.ts";
 
 /**
@@ -29,7 +29,7 @@ export type NamedStray = Pick<Finding, "identifier" | "uid">;
 const expectedOn = statement(
   "hosting-reconcile-expected",
   `SELECT account.id, account.identifier, uid, account.disk_quota_bytes, account.files_max, account.ftp_sessions_max,
-     ${ftpIsOpen} AND NOT is_frozen AS ftp_is_open, suspended_at IS NOT NULL AS is_suspended, wanted_version,
+     ${ftpIsOpen} AND NOT is_frozen AS ftp_is_open, ${isToBeSuspended} AS is_suspended, wanted_version,
      status <> 'Provisioning' AND applied_version = wanted_version AS is_settled, ${provenHostNames} AS host_names
    FROM hosting_accounts AS account JOIN service_packs AS pack
      ON pack.id = servicepack_id AND pack.version = servicepack_version

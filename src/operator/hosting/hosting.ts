@@ -97,8 +97,8 @@ async function reportChange(
   { wait = false, timeout }: WaitOptions,
 ) {
   const look = async () => {
-    const { status, changes_pending } = await findProgress(context, id);
-    return { identifier, status, changes_pending };
+    const { status, changes_pending, reseller_suspended_at: since } = await findProgress(context, id);
+    return { identifier, status, changes_pending, ...(since && { suspended_by_its_reseller_since: since }) };
   };
   if (!wait) return look();
   const settled = await waitFor(context, timeout, async () => {
@@ -127,7 +127,12 @@ function addSuspendCommands(hosting: Command): void {
         reportChange(context, await suspendAccount(context, identifier, options.reason), options),
       ),
     );
-  changeCommand(hosting, "resume <identifier>", "resume a suspended account", "resume hello.example --wait").action(
+  changeCommand(
+    hosting,
+    "resume <identifier>",
+    "lift your suspension; the reseller's own one stays",
+    "resume hello.example --wait",
+  ).action(
     onDatabase(async (context, identifier: string, options: WaitOptions) =>
       reportChange(context, await resumeAccount(context, identifier), options),
     ),

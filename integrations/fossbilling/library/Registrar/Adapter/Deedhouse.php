@@ -3,6 +3,7 @@
 declare(strict_types=1);
 
 use Deedhouse\Panel\Names;
+use Deedhouse\Panel\Phone;
 use Deedhouse\Panel\Refusal;
 use Deedhouse\Panel\Registration;
 use Deedhouse\Panel\Renewal;
@@ -233,20 +234,18 @@ class Registrar_Adapter_Deedhouse extends Registrar_AdapterAbstract
     private function contact(Registrar_Domain $domain): array
     {
         $contact = $domain->getContactRegistrar() ?? throw new Refusal("FOSSBilling gave no contact for {$domain->getName()}.");
-        $phone = preg_replace('/\D/', '', (string) $contact->getTel());
-        $code = preg_replace('/\D/', '', (string) $contact->getTelCc());
         return array_filter([
             'first_name' => (string) $contact->getFirstName(),
             'last_name' => (string) $contact->getLastName(),
             'company_name' => (string) $contact->getCompany(),
             'email' => (string) $contact->getEmail(),
-            'phone' => $phone === '' ? '' : "+{$code}.{$phone}",
+            'phone' => Phone::international((string) $contact->getTel(), (string) $contact->getTelCc()),
             'address' => trim((string) preg_replace('/\s+/', ' ', $contact->getAddress())),
             'postal_code' => (string) $contact->getZip(),
             'city' => (string) $contact->getCity(),
             'state' => (string) $contact->getState(),
             'country_code' => (string) $contact->getCountry(),
-        ]);
+        ], static fn (string $value): bool => $value !== '');
     }
 
     /** @param array<string, mixed> $registrant */

@@ -87,14 +87,21 @@ class Server_Manager_Deedhouse extends Server_Manager
         });
     }
 
+    /** FOSSBilling tells a server manager no reason. */
     public function suspendAccount(Server_Account $account): bool
     {
-        throw new Server_Exception(Hosting::NO_SUSPENSION);
+        return $this->run(function (Hosting $hosting) use ($account): bool {
+            $hosting->suspend($this->identifier($account), null);
+            return true;
+        });
     }
 
     public function unsuspendAccount(Server_Account $account): bool
     {
-        throw new Server_Exception(Hosting::NO_SUSPENSION);
+        return $this->run(function (Hosting $hosting) use ($account): bool {
+            $hosting->unsuspend($this->identifier($account));
+            return true;
+        });
     }
 
     public function cancelAccount(Server_Account $account): bool

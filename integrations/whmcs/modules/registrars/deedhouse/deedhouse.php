@@ -4,21 +4,23 @@
 
 declare(strict_types=1);
 
+use Deedhouse\ApiException;
 use Deedhouse\Panel\Names;
 use Deedhouse\Panel\Refusal;
 use Deedhouse\Panel\Registration;
 use Deedhouse\Panel\Renewal;
 use Deedhouse\Panel\Session;
 use Deedhouse\WaitTimeoutException;
+use WHMCS\Carbon;
 use WHMCS\Database\Capsule;
-use WHMCS\Domains\DomainLookup\ResultsList;
-use WHMCS\Domains\DomainLookup\SearchResult;
+use WHMCS\Domain\Registrar\Domain;
 
 if (!defined('WHMCS')) {
     exit('This file is a module of WHMCS.');
 }
 
 require_once __DIR__ . '/lib/autoload.php';
+require_once __DIR__ . '/availability.php';
 require_once __DIR__ . '/contacts.php';
 
 function deedhouse_MetaData(): array
@@ -84,9 +86,10 @@ function deedhouse_session(array $params): Session
     );
 }
 
+/** WHMCS gives the suffix with its dot in some calls, and without in others. */
 function deedhouse_name(array $params): string
 {
-    return strtolower("{$params['sld']}.{$params['tld']}");
+    return strtolower($params['sld'] . '.' . ltrim($params['tld'], '.'));
 }
 
 /**
@@ -155,15 +158,56 @@ function deedhouse_TransferDomain(array $params): array
     return ['error' => 'Deedhouse does not take over names from other registrars. Transfer this name with another registrar module.'];
 }
 
+/**
+ * What WHMCS shows of a name. WHMCS reads a value that is not set as unknown.
+ *
+ * @throws Refusal WHMCS shows the text
+ */
+function deedhouse_GetDomainInformation(array $params): Domain
+{
+    $answer = deedhouse_run('GetDomainInformation', $params, static function (Session $session, Names $names, string $name): array {
+        $found = $session->client->getDomain($name)->data ?? [];
+        // RFC 5731 §2.3: a name on hold is not in the zone.
+        $isOnHold = array_intersect(['clientHold', 'serverHold'], $found['statuses']) !== [];
+        $shown = (new Domain())
+            ->setDomain($found['domain_name'])
+            ->setNameservers(deedhouse_numbered($names->hosts($found)))
+            ->setRegistrationStatus(match (true) {
+                in_array('pendingDelete', $found['statuses'], true) => Domain::STATUS_PENDING_DELETE,
+                strtotime($found['expiration_date']) < time() => Domain::STATUS_EXPIRED,
+                $isOnHold => Domain::STATUS_SUSPENDED,
+                default => Domain::STATUS_ACTIVE,
+            })
+            ->setTransferLock($found['transfer_locked'])
+            ->setExpiryDate(Carbon::createFromFormat('Y-m-d', substr($found['expiration_date'], 0, 10)));
+        $email = deedhouse_registrantEmail($session, $name);
+        return ['domain' => $email === null ? $shown : $shown->setRegistrantEmailAddress($email)];
+    });
+    return $answer['domain'] ?? throw new Refusal($answer['error']);
+}
+
+/** @return ?string null also when the key may not read contacts: WHMCS shows the rest then */
+function deedhouse_registrantEmail(Session $session, string $name): ?string
+{
+    try {
+        return $session->client->getContacts($name)->data['registrant']['email'] ?? null;
+    } catch (ApiException $refused) {
+        return $refused->errorCode === 'authorization_scope_missing' ? null : throw $refused;
+    }
+}
+
 function deedhouse_GetNameservers(array $params): array
 {
     return deedhouse_run('GetNameservers', $params, static function (Session $session, Names $names, string $name): array {
-        $answer = [];
-        foreach ($names->hosts($session->client->getDomain($name)->data ?? []) as $index => $host) {
-            $answer['ns' . ($index + 1)] = $host;
-        }
-        return $answer;
+        return deedhouse_numbered($names->hosts($session->client->getDomain($name)->data ?? []));
     });
+}
+
+/** @param list<string> $hosts @return array<string, string> with WHMCS' keys: ns1, ns2 … */
+function deedhouse_numbered(array $hosts): array
+{
+    $keys = array_map(static fn (int $index): string => 'ns' . ($index + 1), array_keys($hosts));
+    return array_combine($keys, $hosts);
 }
 
 function deedhouse_SaveNameservers(array $params): array
@@ -272,37 +316,6 @@ function deedhouse_Sync(array $params): array
 function deedhouse_TransferSync(array $params): array
 {
     return ['error' => 'Deedhouse does not take over names from other registrars, so no transfer of this name is in progress.'];
-}
-
-function deedhouse_CheckAvailability(array $params): ResultsList|array
-{
-    try {
-        $label = $params['punyCodeSearchTerm'] ?: $params['searchTerm'];
-        $tlds = array_values(array_map(static fn (string $tld): string => ltrim($tld, '.'), $params['tldsToInclude']));
-        $asked = array_map(static fn (string $tld): string => strtolower("{$label}.{$tld}"), $tlds);
-        $found = deedhouse_session($params)->client->checkAvailability($asked)->data ?? [];
-        $results = new ResultsList();
-        foreach ($found as $index => $one) {
-            $result = new SearchResult($params['searchTerm'], $tlds[$index]);
-            $isPremium = isset($one['premium']);
-            $isOffered = $one['availability'] === 'available' && (!$isPremium || ($params['premiumEnabled'] ?? false));
-            $result->setStatus(match (true) {
-                $isOffered => SearchResult::STATUS_NOT_REGISTERED,
-                $one['availability'] === 'taken' => SearchResult::STATUS_REGISTERED,
-                $one['availability'] === 'unknown' => SearchResult::STATUS_UNKNOWN,
-                default => SearchResult::STATUS_RESERVED,
-            });
-            if ($isOffered && $isPremium) {
-                $result->setPremiumDomain(true);
-                $price = $one['premium'];
-                $result->setPremiumCostPricing(['register' => $price['amount'], 'renew' => $price['amount'], 'CurrencyCode' => $price['currency']]);
-            }
-            $results->append($result);
-        }
-        return $results;
-    } catch (Throwable $error) {
-        return ['error' => Session::say($error)];
-    }
 }
 
 /** @return list<string> */

@@ -8,6 +8,7 @@ use Deedhouse\Panel\Hosting;
 use Deedhouse\Panel\Refusal;
 use Deedhouse\Panel\Session;
 use WHMCS\Database\Capsule;
+use WHMCS\Service\Status;
 
 if (!defined('WHMCS')) {
     exit('This file is a module of WHMCS.');
@@ -25,6 +26,10 @@ function deedhousehosting_MetaData(): array
         'RequiresServer' => true,
         'DefaultNonSSLPort' => '80',
         'DefaultSSLPort' => '443',
+        // How the server sync tool of WHMCS compares accounts with its services.
+        'ListAccountsUniqueIdentifierDisplayName' => 'Domain',
+        'ListAccountsUniqueIdentifierField' => 'domain',
+        'ListAccountsProductField' => 'configoption1',
     ];
 }
 
@@ -95,12 +100,18 @@ function deedhousehosting_CreateAccount(array $params): string
 
 function deedhousehosting_SuspendAccount(array $params): string
 {
-    return Hosting::NO_SUSPENSION;
+    return deedhousehosting_runOnServer('SuspendAccount', $params, static function (Hosting $hosting, string $identifier) use ($params): void {
+        deedhousehosting_requireOwn($identifier, $params);
+        $hosting->suspend($identifier, $params['suspendreason'] ?? null);
+    });
 }
 
 function deedhousehosting_UnsuspendAccount(array $params): string
 {
-    return Hosting::NO_SUSPENSION;
+    return deedhousehosting_runOnServer('UnsuspendAccount', $params, static function (Hosting $hosting, string $identifier) use ($params): void {
+        deedhousehosting_requireOwn($identifier, $params);
+        $hosting->unsuspend($identifier);
+    });
 }
 
 function deedhousehosting_TerminateAccount(array $params): string
@@ -140,6 +151,36 @@ function deedhousehosting_UsageUpdate(array $params): string
             Capsule::table('tblhosting')->where('server', (int) $params['serverid'])->where('domain', $account['identifier'])->update($usage);
         }
     });
+}
+
+/** All accounts, for the server sync tool of WHMCS. One that is being deleted is none any more. */
+function deedhousehosting_ListAccounts(array $params): array
+{
+    $accounts = [];
+    $answer = deedhousehosting_runOnServer('ListAccounts', $params, static function (Hosting $hosting) use (&$accounts): void {
+        foreach ($hosting->all() as $account) {
+            if (!isset($account['removal_requested_at'])) {
+                $accounts[] = deedhousehosting_listed($account);
+            }
+        }
+    });
+    return $answer === 'success' ? ['success' => true, 'accounts' => $accounts] : ['success' => false, 'error' => $answer];
+}
+
+/** @param array<string, mixed> $account as the API shows it */
+function deedhousehosting_listed(array $account): array
+{
+    return [
+        // Deedhouse knows no client of an account.
+        'email' => '',
+        'username' => $account['ftp']['username'],
+        'domain' => $account['identifier'],
+        'uniqueIdentifier' => $account['identifier'],
+        'product' => $account['servicepack_id'],
+        'primaryip' => filter_var($account['ftp']['host'] ?? '', FILTER_VALIDATE_IP) ?: '',
+        'created' => date('Y-m-d H:i:s', strtotime($account['created_at'])),
+        'status' => $account['status'] === 'Suspended' ? Status::SUSPENDED : Status::ACTIVE,
+    ];
 }
 
 /** Two services may have one domain: only the one that is not given up has the account. */
