@@ -73,12 +73,9 @@ export function hostingCalls(send: Send, clock: Clock): HostingCalls {
   const getPage = async (query: string, signal: AbortSignal | undefined) =>
     pageOf<HostingAccount>(await send({ method: "GET", path: "/hostingaccounts", query, signal }));
 
-  const setSuspension = async (identifier: string, body: object, options: WriteOptions) => {
-    const path = `${pathOf(identifier)}/suspension`;
-    return answerOf(await send({ method: "PUT", path, body, ...options }), undefined);
-  };
-
   const calls: HostingCalls = {
+    ...hostingChanges(send),
+
     listHostingAccounts: (options = {}) => getPage(pageQuery(options), options.signal),
 
     allHostingAccounts: (options = {}) => followPages(getPage, options.signal),
@@ -115,6 +112,32 @@ export function hostingCalls(send: Send, clock: Clock): HostingCalls {
         clock,
       ),
 
+    async getHostingHistory(identifier, { signal } = {}) {
+      const reply = await send({ method: "GET", path: `${pathOf(identifier)}/history`, signal });
+      return answerOf(reply, objectBody<HostingHistory>(reply));
+    },
+
+    async listServicePacks(options = {}) {
+      const reply = await send({ method: "GET", path: "/servicepacks", signal: options.signal });
+      return answerOf(reply, arrayBody<ServicePack>(reply));
+    },
+  };
+  return calls;
+}
+
+type HostingChanges = Pick<
+  HostingCalls,
+  "setHostingPassword" | "suspendHostingAccount" | "unsuspendHostingAccount" | "deleteHostingAccount"
+>;
+
+/** Changes of an account: each is answered at once, and in effect within seconds. */
+function hostingChanges(send: Send): HostingChanges {
+  const setSuspension = async (identifier: string, body: object, options: WriteOptions) => {
+    const path = `${pathOf(identifier)}/suspension`;
+    return answerOf(await send({ method: "PUT", path, body, ...options }), undefined);
+  };
+
+  return {
     async setHostingPassword(identifier, password, options = {}) {
       const path = `${pathOf(identifier)}/password`;
       return answerOf(await send({ method: "PUT", path, body: { password }, ...options }), undefined);
@@ -131,16 +154,5 @@ export function hostingCalls(send: Send, clock: Clock): HostingCalls {
     async deleteHostingAccount(identifier, options = {}) {
       return answerOf(await send({ method: "DELETE", path: pathOf(identifier), ...options }), undefined);
     },
-
-    async getHostingHistory(identifier, { signal } = {}) {
-      const reply = await send({ method: "GET", path: `${pathOf(identifier)}/history`, signal });
-      return answerOf(reply, objectBody<HostingHistory>(reply));
-    },
-
-    async listServicePacks(options = {}) {
-      const reply = await send({ method: "GET", path: "/servicepacks", signal: options.signal });
-      return answerOf(reply, arrayBody<ServicePack>(reply));
-    },
   };
-  return calls;
 }

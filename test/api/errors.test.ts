@@ -298,19 +298,12 @@ async function everythingStored(): Promise<unknown> {
 await runSql(
   gateway.databaseUrl,
   `INSERT INTO hosting_accounts (identifier, reseller_id, servicepack_id, password_hash_sealed, disk_quota_bytes,
-     files_max, ftp_sessions_max, status, applied_version, created_at, updated_at)
-   VALUES ('exists.example', ${rival.id}, ${pack}, '', 1, 1, 1, 'Ready', 1, now(), now()),
-     ('failed.example', ${reseller.id}, ${pack}, '', 1, 1, 1, 'Failed', 1, now(), now()),
-     ('leaving.example', ${reseller.id}, ${pack}, '', 1, 1, 1, 'Ready', 1, now(), now()),
-     ('suspended.example', ${reseller.id}, ${pack}, '', 1, 1, 1, 'Suspended', 1, now(), now())`,
-);
-await runSql(
-  gateway.databaseUrl,
-  "UPDATE hosting_accounts SET removal_requested_at = now() WHERE identifier = 'leaving.example'",
-);
-await runSql(
-  gateway.databaseUrl,
-  "UPDATE hosting_accounts SET suspended_at = now(), suspended_reason = 'phishing' WHERE identifier = 'suspended.example'",
+     files_max, ftp_sessions_max, status, applied_version, created_at, updated_at, removal_requested_at, suspended_at,
+     suspended_reason)
+   VALUES ('exists.example', ${rival.id}, ${pack}, '', 1, 1, 1, 'Ready', 1, now(), now(), NULL, NULL, NULL),
+     ('failed.example', ${reseller.id}, ${pack}, '', 1, 1, 1, 'Failed', 1, now(), now(), NULL, NULL, NULL),
+     ('leaving.example', ${reseller.id}, ${pack}, '', 1, 1, 1, 'Ready', 1, now(), now(), now(), NULL, NULL),
+     ('suspended.example', ${reseller.id}, ${pack}, '', 1, 1, 1, 'Suspended', 1, now(), now(), NULL, now(), 'phishing')`,
 );
 
 await runSql(

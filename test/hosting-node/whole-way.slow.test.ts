@@ -81,6 +81,28 @@ test(
   },
 );
 
+test(
+  "a reseller's suspension ends a session that is open and closes the site, until they lift it",
+  options,
+  async () => {
+    const session = await RawFtp.login(way.machine, "hello.example", password);
+    assert.match(await session.ask("NOOP"), /^200 /);
+    await way.client.suspendHostingAccount("hello.example", { reason: "unpaid" });
+    assert.equal((await way.client.getHostingAccount("hello.example", { waitSeconds: 30 })).data.status, "Suspended");
+    await session.closed();
+    assert.match((await way.upload("hello.example", "still here")).reply, /^530 /);
+    assert.equal((await way.page("hello.example")).status, 503);
+    // Either of the two suspensions is enough.
+    await way.operated("hosting", "suspend", "hello.example", "--reason", "phishing", "--wait");
+    await way.operated("hosting", "resume", "hello.example", "--wait");
+    assert.equal((await way.page("hello.example")).status, 503);
+    await way.client.unsuspendHostingAccount("hello.example");
+    assert.equal((await way.client.getHostingAccount("hello.example", { waitSeconds: 30 })).data.status, "Ready");
+    assert.deepEqual(await way.page("hello.example"), { status: 200, body: "back again" });
+    assert.equal((await way.upload("hello.example", "and paid")).code, 0);
+  },
+);
+
 test("a password that is set over the API opens the account, and the old one does not", options, async () => {
   const session = await RawFtp.login(way.machine, "hello.example", password);
   await way.client.setHostingPassword("hello.example", newPassword);

@@ -105,7 +105,7 @@ test("an account that both have suspended is served only when both have lifted i
   }
 });
 
-test("only the operator lifts the operator's suspension, and the reseller is told to ask them", async () => {
+test("only the operator lifts the operator's suspension, and the error says to ask them", async () => {
   const identifier = "blocked.example";
   const id = await ready(identifier);
   await suspendAccount(context, identifier, "phishing, ticket 4712");
@@ -240,14 +240,14 @@ test("a suspension and its end are events that the reseller reads", async () => 
     await change(identifier);
     await stage.advance(id);
   }
-  const told = await eventually("both are told", async () => {
+  const reported = await eventually("both are reported", async () => {
     const { body } = await gateway.send(reseller, "GET", "/events?types=hosting.*&take=100");
     const events = body as { type: string; data: { identifier: string; status: string } }[];
     const own = events.filter(({ data }) => data.identifier === identifier);
     return own.some(({ type }) => type === "hosting.resumed") && own;
   });
   assert.deepEqual(
-    told.map(({ type, data }) => [type, data.status]),
+    reported.map(({ type, data }) => [type, data.status]),
     [
       ["hosting.ready", "Ready"],
       ["hosting.suspended", "Suspended"],

@@ -28,7 +28,7 @@ export const provenHostNames = `ARRAY (
 /** SQL, about an `account` and its `pack`: its owner can log in. Without a password nobody can, until one is set. */
 export const ftpIsOpen = `('ftp' = ANY (pack.features) AND NOT account.ftp_is_off AND account.password_hash_sealed <> '')`;
 
-/** SQL: the account shall be suspended, by its reseller, the operator or both. */
+/** SQL: the reseller, the operator or both want the account suspended. */
 export const isToBeSuspended = "(suspended_at IS NOT NULL OR reseller_suspended_at IS NOT NULL)";
 
 const accountById = statement(
