@@ -2,11 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   checkFrame,
+  commandFrame,
   contactCreateFrame,
+  contactUri,
   createFrame,
   deleteFrame,
   extended,
   infoFrame,
+  secDnsUri,
+  transferFrame,
   updateFrame,
 } from "./test/frames.ts";
 import { textOf } from "./test/raw-client.ts";
@@ -20,6 +24,7 @@ const subProduct = (name: string) =>
   `<n:namestoreExt xmlns:n="${namestoreUri}"><n:subProduct>${name}</n:subProduct></n:namestoreExt>`;
 const contactOf = (id: string, content: string) =>
   extended(contactCreateFrame(id), `<c:create xmlns:c="${contactExtUri}">${content}</c:create>`);
+const withoutSecret = (frame: string) => frame.replace(/<(\w+):pw>[^<]*<\/\1:pw>/, "<$1:pw/>");
 const typed = (id: string, type: string) => contactOf(id, `<c:type>${type}</c:type><c:lang>en</c:lang>`);
 
 test("namestoreExt: every command about an object names the sub-product", async (context) => {
@@ -87,4 +92,46 @@ test("domain-ext: an info shows a deleted name in quarantine, and by no status",
   const { xml } = await client.ask(infoFrame("a.test"));
   assert.match(xml, /quarantined>true<.*availableDate>\d{4}-/);
   assert.doesNotMatch(xml, /pendingDelete|redemptionPeriod/);
+});
+
+test("family eurid: refuses what EURid does not have, and keeps a deleted name in quarantine", async (context) => {
+  const extension = [contactExtUri, domainExtUri, authInfoUri, secDnsUri];
+  const { registry, client } = await startWithClient(context, { family: "eurid" }, { extension });
+  const code = async (frame: string) => (await client.ask(frame)).code;
+  const contactAs = async (type: string) => {
+    const frame = withoutSecret(typed("ours", type)).replace('type="int"', 'type="loc"');
+    return textOf(await client.ask(frame), "id") ?? "";
+  };
+  assert.equal(await code(withoutSecret(typed("ours", "tech"))), 2306, "an address in the int form");
+  assert.equal(await code(typed("ours", "tech").replace('type="int"', 'type="loc"')), 2306, "an authInfo of ours");
+  const [registrant, billing, tech] = [
+    await contactAs("registrant"),
+    await contactAs("billing"),
+    await contactAs("tech"),
+  ];
+  const ids: Record<string, string> = { billing, tech, admin: tech };
+  const contacts = (...types: string[]) =>
+    types.map((type) => `<domain:contact type="${type}">${ids[type]}</domain:contact>`).join("");
+  const create = (types: string[], change = withoutSecret) =>
+    change(
+      createFrame("a.test", {
+        registrant,
+        contacts: contacts(...types),
+        period: '<domain:period unit="y">1</domain:period>',
+      }),
+    );
+  assert.equal(await code(create(["tech"])), 2003, "no billing contact");
+  assert.equal(await code(create(["billing", "tech", "admin"])), 2306, "an admin contact");
+  assert.equal(await code(create(["billing", "tech"], (frame) => frame)), 2306, "an authInfo of ours");
+  assert.equal(await code(create(["billing", "tech"])), 1000);
+  assert.equal(await code(updateFrame("a.test", '<domain:add><domain:status s="clientHold"/></domain:add>')), 2102);
+  assert.equal(
+    await code(commandFrame(`<check><c:check xmlns:c="${contactUri}"><c:id>x12</c:id></c:check></check>`)),
+    2101,
+  );
+  assert.equal(await code(transferFrame("query", "a.test")), 2101);
+  assert.equal(await code(deleteFrame("a.test")), 1000);
+  assert.match((await client.ask(infoFrame("a.test"))).xml, /quarantined>true</);
+  await registry.advance(41 * 24 * 60 * 60_000);
+  assert.equal(await code(infoFrame("a.test")), 2303);
 });

@@ -5,6 +5,7 @@ import { loadCertificate, loadClientCertificate } from "./certificates.ts";
 import { systemNow, VirtualClock } from "./clock.ts";
 import { startControl } from "./control.ts";
 import { parseDomainName } from "./domain-name.ts";
+import { familySettings } from "./families.ts";
 import { type FaultSettings, Faults } from "./faults.ts";
 import { Holds } from "./holds.ts";
 import { startListener } from "./listener.ts";
@@ -119,6 +120,7 @@ function requireSensible({ production, suffixes, registrars }: SandboxRegistryOp
 function pickSettings(options: SandboxRegistryOptions): Settings {
   const names = Object.keys(defaultSettings) as (keyof Settings)[];
   const given = names.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]);
-  const graceDays = { ...defaultSettings.graceDays, ...options.graceDays };
-  return { ...defaultSettings, ...Object.fromEntries(given), graceDays };
+  const ofFamily = familySettings[options.family ?? defaultSettings.family];
+  const graceDays = { ...defaultSettings.graceDays, ...ofFamily.graceDays, ...options.graceDays };
+  return { ...defaultSettings, ...ofFamily, ...Object.fromEntries(given), graceDays };
 }

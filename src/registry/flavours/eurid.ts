@@ -49,6 +49,12 @@ export const eurid: Flavour = {
   // A deleted name is in quarantine for 40 days.
   graceDays: { add: 0, redemption: 0, pendingDelete: 40 },
   issuesCodes: true,
+  // Net::DRI's driver for EURid lists the commands that its guidelines leave out.
+  withoutCommands: {
+    "contact:check": "the registry chooses the ids of contacts, and has no check of them",
+    "domain:transfer": "the registry has no query or rejection of transfers, so a test could not end one",
+  },
+  clientStatuses: [],
 
   fault({ contactTypes, contactIds, idn }: CheckedFields) {
     if (contactTypes?.includes("admin")) return "flavour eurid has no admin contacts: contactTypes must not have admin";
@@ -62,6 +68,8 @@ export const eurid: Flavour = {
     switch (command.name) {
       case "contact:create":
         return contactCreate(command, find(contactExtensions));
+      case "contact:update":
+        return rewritten(command, contactNamespace, "postalInfo", asLocal);
       case "domain:create":
         return withoutAuthInfo(command, domainNamespace);
       case "domain:info":

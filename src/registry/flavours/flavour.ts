@@ -29,6 +29,10 @@ export interface Flavour extends Dialect {
   readonly graceDays: { readonly add?: number; readonly redemption?: number; readonly pendingDelete?: number };
   /** Whether the registry issues a name's auth code to us when an info asks for it (`issuedCode`). */
   readonly issuesCodes: boolean;
+  /** Commands of the RFCs that the family does not have, or not from here, by `EppCommand.name`, and why in a sentence's part. */
+  readonly withoutCommands: Readonly<Record<string, string>>;
+  /** The statuses of names that a registrar may set (RFC 5731 §2.3). Absent: all. */
+  readonly clientStatuses?: readonly string[];
   /** What in a profile does not fit the family. */
   fault(profile: CheckedFields): string | undefined;
 }

@@ -1,0 +1,22 @@
+/**
+ * Registries that are played: how their settings differ from the defaults. What each refuses is in `commands/family-rules.ts`, and
+ * what it does with elements of its own beside it (`commands/eurid.ts`).
+ */
+import type { Settings } from "./settings.ts";
+
+export const familyNames = ["none", "eurid"] as const;
+export type Family = (typeof familyNames)[number];
+
+export const familySettings: Readonly<Record<Family, Partial<Settings>>> = {
+  none: {},
+  eurid: {
+    extensions: ["secDNS", "contact-ext", "domain-ext", "authInfo"],
+    contactIds: "server",
+    contactPerRole: true,
+    hostModel: "attributes",
+    authInfo: "registry",
+    period: "years",
+    // A deleted name is in quarantine for 40 days.
+    graceDays: { add: 0, renew: 0, autoRenew: 0, redemption: 0, pendingDelete: 40 },
+  },
+};
