@@ -4,8 +4,11 @@
  */
 import type { Settings } from "./settings.ts";
 
-export const familyNames = ["none", "eurid"] as const;
+export const familyNames = ["none", "eurid", "dnsbe", "sidn"] as const;
 export type Family = (typeof familyNames)[number];
+
+/** At all of them a deleted name is in quarantine for 40 days. */
+const quarantine = { add: 0, renew: 0, autoRenew: 0, redemption: 0, pendingDelete: 40 };
 
 export const familySettings: Readonly<Record<Family, Partial<Settings>>> = {
   none: {},
@@ -16,7 +19,25 @@ export const familySettings: Readonly<Record<Family, Partial<Settings>>> = {
     hostModel: "attributes",
     authInfo: "registry",
     period: "years",
-    // A deleted name is in quarantine for 40 days.
-    graceDays: { add: 0, renew: 0, autoRenew: 0, redemption: 0, pendingDelete: 40 },
+    graceDays: quarantine,
+  },
+  dnsbe: {
+    extensions: ["secDNS", "dnsbe"],
+    contactIds: "server",
+    contactPerRole: true,
+    hostModel: "attributes",
+    authInfo: "registry",
+    renewCommand: false,
+    graceDays: quarantine,
+  },
+  sidn: {
+    extensions: ["secDNS", "rgp", "sidn"],
+    contactIds: "server",
+    authInfo: "registry",
+    renewCommand: false,
+    period: "none",
+    createShowsExDate: false,
+    infoShowsExDate: false,
+    graceDays: { ...quarantine, redemption: 40, pendingDelete: 0 },
   },
 };

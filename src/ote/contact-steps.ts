@@ -18,7 +18,7 @@ import { contactUpdate } from "#registry/epp/commands/contact/update.ts";
 import { domainUpdate } from "#registry/epp/commands/domain/update.ts";
 
 const needs = { dataModel: "thick" } as const;
-const needsCheck = { dataModel: "thick", command: "contact:check" } as const;
+const needsCheck = { dataModel: "thick", command: "contact:check", ownIds: true } as const;
 const voice = "+49.30123456";
 const email = "hostmaster@example.net";
 const newCity = "Hamburg";

@@ -41,7 +41,7 @@ export const renewSteps: readonly Step[] = [
   }),
 ];
 
-const needsRgp = { extensionURI: rgpNamespace };
+const needsRgp = { command: "domain:restore", extensionURI: rgpNamespace };
 
 function whyNothingToRestore({ restoreName }: Memory): string | undefined {
   return restoreName === undefined

@@ -84,8 +84,7 @@ export function whyNotHere(
     extensionURI: extensionURI !== undefined && whyWithout(extensionURI, profile, extensionURIs),
     contactTypes: profile.contactTypes.length === 0 && "names have no contacts besides the registrant here",
     ownContactOf: whyNoOwnContact(needs, profile),
-    ownIds:
-      profile.contactIds === "server" && "the registry chooses the ids of contacts, so it would create another one",
+    ownIds: profile.contactIds === "server" && "the registry chooses the ids of contacts",
     registrantChange: profile.registrantChange === "forbidden" && "an update cannot change the registrant here",
     command: flavour?.withoutCommands[needs.command ?? ""] ?? false,
     status:
@@ -125,7 +124,7 @@ function whyWithout(
 }
 
 /** A step's requirements, for the printed table: "contacts, fee (RFC 8748)". */
-export function needsText({ needs = {} }: Step): string {
+export function needsText({ needs = {} }: Pick<Step, "needs">): string {
   const texts: Readonly<Record<keyof Needs, string | undefined>> = {
     dataModel: "contacts",
     hostModel: "host objects",

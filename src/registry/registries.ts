@@ -21,6 +21,7 @@ import { findRulesFault, messageRules } from "#registry/message-rules.ts";
 import { nameServersAtCreateDefault, nameServersFault, sacrificialSuffix } from "#registry/name-servers-fault.ts";
 import { parseProfileFile, readPemFiles } from "#registry/profile-files.ts";
 import { describeSchemaMistakes } from "#registry/profile-mistakes.ts";
+import { registrarContactsFault, registrarContactsSchema } from "#registry/registrar-contacts.ts";
 
 /** Node's timers allow 24 days; with a longer time they fire at once. */
 const profileTimeMsMax = 7 * 86_400_000;
@@ -69,6 +70,8 @@ const registryFile = Type.Array(
       hostModel: Type.Optional(Type.Enum(["objects", "attributes"])),
       /** The contacts that a thick registry requires besides the registrant. */
       contactTypes: Type.Optional(Type.Array(Type.Enum(["admin", "tech", "billing"]))),
+      /** Contacts of our own account that stand at every name, by type, with their ids at the registry. */
+      registrarContacts: Type.Optional(registrarContactsSchema),
       /** How many name servers the registry demands when a name is registered, and those of a request that names none. */
       nameserversAtCreate: Type.Optional(
         Type.Object(
@@ -283,6 +286,7 @@ function findMistake(entries: readonly RegistryEntry[]): string | undefined {
       registrationFault(entry) ??
       fixedExtensionsFault(entry.extensions) ??
       contactFieldsFault(entry.contactFields) ??
+      registrarContactsFault(entry.registrarContacts, entry.contactTypes) ??
       findRulesFault(entry.messages) ??
       flavourOf(entry)?.fault(entry);
     if (fault !== undefined) return `${name}: ${fault}`;
@@ -330,6 +334,7 @@ export function fieldsOfProfile(): string[] {
 export function completeProfile(entry: RegistryEntry, read: (path: string) => string): RegistryProfile {
   const { password, caFile, certFile, keyFile, graceDays, timeouts, circuit, premium, prices, ...rest } = entry;
   const flavour = flavourOf(entry);
+  const renew = entry.renew ?? flavour?.defaults.renew;
   const transformTimeoutMs = entry.transformTimeoutMs ?? eppTimeoutsDefault.transformMs;
   const queryTimeoutMs = entry.queryTimeoutMs ?? eppTimeoutsDefault.queryMs;
   return {
@@ -340,6 +345,7 @@ export function completeProfile(entry: RegistryEntry, read: (path: string) => st
     dataModel: "thick",
     hostModel: "objects",
     contactTypes: ["admin", "tech"],
+    registrarContacts: {},
     nameserversAtCreate: nameServersAtCreateDefault,
     defaultNameServers: [],
     glueAddresses: "public",
@@ -364,8 +370,8 @@ export function completeProfile(entry: RegistryEntry, read: (path: string) => st
     expiry: "registry",
     renew: "command",
     // Where nothing can be sent, nothing is due or late before the end of the term.
-    renewalLeadDays: entry.renew === "none" ? 0 : 30,
-    renewalAlarmDays: entry.renew === "none" ? [0] : [30, 7, 1],
+    renewalLeadDays: renew === "none" ? 0 : 30,
+    renewalAlarmDays: renew === "none" ? [0] : [30, 7, 1],
     idn: {},
     createFee: "premium",
     takeoverSettleMs: 120_000,

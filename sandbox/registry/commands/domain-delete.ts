@@ -22,5 +22,6 @@ export const deleteDomain: CommandHandler = ({ registry, registrar, element, clT
     return { code: 1000 };
   }
   const isKept = startDeletion(registry, domain, { clTRID, svTRID });
-  return { code: isKept && registry.settings.family === "none" ? 1001 : 1000 };
+  const showsItself = registry.settings.family === "eurid" || registry.settings.family === "dnsbe";
+  return { code: isKept && !showsItself ? 1001 : 1000 };
 };

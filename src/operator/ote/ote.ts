@@ -130,10 +130,10 @@ async function listSteps(plan: WalkPlan, { json }: OteOptions): Promise<void> {
     note(`${error.message}\nIts extensions are not known.`);
   });
   const rows = steps.map((step) => {
-    const isUnknown = !greeting && step.needs?.extensionURI !== undefined;
+    const extensionURI = greeting ? undefined : step.needs?.extensionURI;
     const here =
       whyNotHere(step, plan, greeting?.extensionURIs) ??
-      (isUnknown ? `if the registry offers ${needsText(step)}` : "yes");
+      (extensionURI === undefined ? "yes" : `if the registry offers ${needsText({ needs: { extensionURI } })}`);
     const chosen = plan.chosen.has(step.id);
     return { step: step.id, title: step.title, rfc: step.rfc, here: here === "yes" && !chosen ? "not chosen" : here };
   });
