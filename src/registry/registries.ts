@@ -17,6 +17,7 @@ import { type EppTimeouts, eppTimeoutsDefault } from "#registry/epp/timeouts.ts"
 import { dispensableServices } from "#registry/epp-options.ts";
 import { fixedExtensionKeys, fixedExtensionsFault } from "#registry/fixed-extensions.ts";
 import { flavourNames, flavourOf } from "#registry/flavours/flavours.ts";
+import { idnFault } from "#registry/idn.ts";
 import { findRulesFault, messageRules } from "#registry/message-rules.ts";
 import { nameServersAtCreateDefault, nameServersFault, sacrificialSuffix } from "#registry/name-servers-fault.ts";
 import { parseProfileFile, readPemFiles } from "#registry/profile-files.ts";
@@ -278,7 +279,7 @@ function findMistake(entries: readonly RegistryEntry[]): string | undefined {
   for (const written of entries) {
     const entry = { ...flavourOf(written)?.defaults, ...written };
     const { period, periodYears, renewalYears, premium, prices, renew, atExpiry } = entry;
-    const { id: name, certFile, keyFile, sessionsMax, sessionsMin, idn, suffixes } = entry;
+    const { id: name, certFile, keyFile, sessionsMax, sessionsMin } = entry;
     if ((certFile === undefined) !== (keyFile === undefined)) return `${name}: certFile and keyFile need each other`;
     if ((sessionsMin ?? 0) > (sessionsMax ?? sessionsMaxDefault))
       return `${name}: sessionsMin is more than sessionsMax`;
@@ -288,6 +289,7 @@ function findMistake(entries: readonly RegistryEntry[]): string | undefined {
       contactFieldsFault(entry.contactFields) ??
       registrarContactsFault(entry.registrarContacts, entry.contactTypes) ??
       findRulesFault(entry.messages) ??
+      idnFault(entry) ??
       flavourOf(entry)?.fault(entry);
     if (fault !== undefined) return `${name}: ${fault}`;
     // A check can ask for one currency only (RFC 8748 §3.2).
@@ -297,10 +299,6 @@ function findMistake(entries: readonly RegistryEntry[]): string | undefined {
       return `${name}: a period in months is at most ${periodInMonthsYearsMax} years`;
     if (renew === "none" && atExpiry === "expire")
       return `${name}: with renew none, atExpiry must be auto-renew, or no name could be kept`;
-    const unsold = Object.keys(idn ?? {}).find((candidate) => !suffixes.includes(candidate));
-    if (unsold !== undefined) return `${name}: idn names ${unsold}, which is not one of its suffixes`;
-    const backward = Object.values(idn ?? {}).flatMap((ranges) => ranges.filter(isBackward))[0];
-    if (backward !== undefined) return `${name}: idn has the range ${backward}, which ends before it begins`;
   }
   return undefined;
 }
@@ -312,11 +310,6 @@ function registrationFault(entry: RegistryEntry): string | undefined {
     return "secDns needs the extension that withoutServices excludes";
   }
   return nameServersFault(entry);
-}
-
-function isBackward(range: string): boolean {
-  const [first = "", last = first] = range.split("-");
-  return Number.parseInt(first, 16) > Number.parseInt(last, 16);
 }
 
 /** All fields of a profile; those of a nested object as "timeouts.loginMs". */
