@@ -23,6 +23,7 @@ import {
   allocationTokenUri,
   contactExtUri,
   contactUri,
+  dnsbeUri,
   domainUri,
   eppUri,
   feeUri,
@@ -33,6 +34,7 @@ import {
   objectNames,
   rgpUri,
   secDnsUri,
+  sidnUri,
   taxNumberUri,
 } from "./namespaces.ts";
 import type { CommandHandler } from "./registry.ts";
@@ -110,6 +112,8 @@ export const extensionUses: ReadonlyMap<string, readonly string[]> = new Map([
   [`${launchUri} create`, ["domain:create"]],
   [`${namestoreUri} namestoreExt`, [...commandNames, "domain:transfer"]],
   [`${contactExtUri} create`, ["contact:create"]],
+  [`${dnsbeUri} ext`, ["contact:create", "contact:update", "domain:info"]],
+  [`${sidnUri} ext`, ["contact:create", "contact:update"]],
   [`${taxNumberUri} create`, ["contact:create"]],
   [`${issuedAuthInfoUri} info`, ["domain:info"]],
 ]);

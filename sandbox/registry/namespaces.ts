@@ -15,6 +15,8 @@ export const namestoreUri = "http://www.verisign-grs.com/epp/namestoreExt-1.1";
 export const contactExtUri = "http://www.eurid.eu/xml/epp/contact-ext-1.3";
 export const domainExtUri = "http://www.eurid.eu/xml/epp/domain-ext-2.4";
 export const issuedAuthInfoUri = "http://www.eurid.eu/xml/epp/authInfo-1.1";
+export const dnsbeUri = "http://www.dns.be/xml/epp/dnsbe-1.0";
+export const sidnUri = "http://rxsd.domain-registry.nl/sidn-ext-epp-1.0";
 /** An invented one, with what only one registry knows of contacts. */
 export const taxNumberUri = "urn:example:taxNumber-1.0";
 /** Announced as an object, although no command is about it. */
@@ -40,6 +42,8 @@ export const extensionNames = {
   [contactExtUri]: "contact-ext",
   [domainExtUri]: "domain-ext",
   [issuedAuthInfoUri]: "authInfo",
+  [dnsbeUri]: "dnsbe",
+  [sidnUri]: "sidn",
   [taxNumberUri]: "taxNumber",
 } as const satisfies Record<string, string>;
 

@@ -1,4 +1,5 @@
 import type { VirtualClock } from "./clock.ts";
+import { addBillingContacts } from "./commands/dnsbe.ts";
 import { setCredit } from "./credit.ts";
 import type { FaultSettings, Faults } from "./faults.ts";
 import type { Hold, HoldRequest, Holds } from "./holds.ts";
@@ -82,6 +83,7 @@ export function operationsOf(registry: Registry, listener: Listener, clock: Virt
       faults.reset();
       schedule.clear();
       store.reset();
+      addBillingContacts(registry);
       clock.setOffset(0);
       return store.durable();
     },

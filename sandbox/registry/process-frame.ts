@@ -1,5 +1,6 @@
 import { greeting, response } from "./answer.ts";
 import { isCommand, type ParsedFrame, readFrame } from "./command.ts";
+import { refuseByFamily } from "./commands/family-rules.ts";
 import { setAside } from "./commands/set-aside.ts";
 import { requireSubProduct } from "./commands/sub-product.ts";
 import { extensionUses, handlers, isTransform, verbs } from "./dispatch.ts";
@@ -182,6 +183,7 @@ function execute(
     if (!session.services.has(element.uri)) throw new Refusal(2002, `the login did not request ${element.uri}`);
   }
   requireSubProduct(registry.settings, frame);
+  refuseByFamily(registry.settings.family, frame);
   // The handler of a name's create refuses by itself, after all other checks.
   if (effect.refusalCode !== undefined && frame.label !== "domain:create") {
     throw new Refusal(effect.refusalCode, askedFor);

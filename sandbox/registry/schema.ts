@@ -9,7 +9,15 @@ import {
   xmlCleanupInputProvider,
   xmlRegisterInputProvider,
 } from "libxml2-wasm";
-import { contactExtUri, domainExtUri, issuedAuthInfoUri, namestoreUri, taxNumberUri } from "./namespaces.ts";
+import {
+  contactExtUri,
+  dnsbeUri,
+  domainExtUri,
+  issuedAuthInfoUri,
+  namestoreUri,
+  sidnUri,
+  taxNumberUri,
+} from "./namespaces.ts";
 
 const schemaFolder = join(import.meta.dirname, "../../schemas/epp");
 
@@ -20,6 +28,8 @@ const rootsOfFamilies: Readonly<Record<string, readonly string[]>> = {
   [contactExtUri]: ["create", "infData"],
   [domainExtUri]: ["infData"],
   [issuedAuthInfoUri]: ["info", "infData"],
+  [dnsbeUri]: ["ext"],
+  [sidnUri]: ["ext"],
   [taxNumberUri]: ["create", "infData"],
 };
 

@@ -3,8 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadCertificate, loadClientCertificate } from "./certificates.ts";
 import { systemNow, VirtualClock } from "./clock.ts";
+import { addBillingContacts } from "./commands/dnsbe.ts";
 import { startControl } from "./control.ts";
 import { parseDomainName } from "./domain-name.ts";
+import { familySettings } from "./families.ts";
 import { type FaultSettings, Faults } from "./faults.ts";
 import { Holds } from "./holds.ts";
 import { startListener } from "./listener.ts";
@@ -78,6 +80,7 @@ export async function startSandboxRegistry(options: SandboxRegistryOptions): Pro
   const registrars = new Map(options.registrars.map(({ id, password }) => [id, password]));
   const parts = { settings, suffixes: options.suffixes, registrars, store, schedule, now: clock.now };
   const registry: Registry = { ...parts, holds: new Holds(), faults: new Faults(options.faults), sessions: new Set() };
+  addBillingContacts(registry);
   const { host = "127.0.0.1" } = options;
   const listener = await startListener(registry, { ...certificate, clientCaFile }, host, options.port ?? 0);
   opened.defer(() => {
@@ -119,6 +122,7 @@ function requireSensible({ production, suffixes, registrars }: SandboxRegistryOp
 function pickSettings(options: SandboxRegistryOptions): Settings {
   const names = Object.keys(defaultSettings) as (keyof Settings)[];
   const given = names.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]);
-  const graceDays = { ...defaultSettings.graceDays, ...options.graceDays };
-  return { ...defaultSettings, ...Object.fromEntries(given), graceDays };
+  const ofFamily = familySettings[options.family ?? defaultSettings.family];
+  const graceDays = { ...defaultSettings.graceDays, ...ofFamily.graceDays, ...options.graceDays };
+  return { ...defaultSettings, ...ofFamily, ...Object.fromEntries(given), graceDays };
 }

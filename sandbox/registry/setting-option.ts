@@ -1,8 +1,10 @@
+import { familyNames } from "./families.ts";
 import { extensionNames } from "./namespaces.ts";
 import { defaultSettings, type Settings } from "./settings.ts";
 
 /** The allowed values of settings that are not free; a list may have several. */
 const choices: Partial<Record<keyof Settings, readonly unknown[]>> = {
+  family: familyNames,
   atExpiry: ["auto-renew", "expire"],
   oldExpDateCode: [2004, 2105, 2306],
   extensions: Object.values(extensionNames),

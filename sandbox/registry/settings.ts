@@ -1,7 +1,10 @@
+import type { Family } from "./families.ts";
 import type { ExtensionName } from "./namespaces.ts";
 
 /** The settings of a sandbox registry, besides its names and ports. */
 export interface Settings {
+  /** The registry that is played: it decides the defaults of other settings, and refuses what that registry refuses (families.ts). */
+  family: Family;
   /** The largest frame that is accepted or sent, including its header. */
   frameBytesMax: number;
   /** A session that sends nothing for this long is dropped. */
@@ -95,6 +98,7 @@ export interface GraceDays {
 }
 
 export const defaultSettings: Settings = {
+  family: "none",
   frameBytesMax: 4 * 1024 * 1024,
   idleTimeoutMs: 10 * 60_000,
   loginFailuresMax: 3,

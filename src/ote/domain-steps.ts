@@ -1,5 +1,5 @@
 import { checkSeveral } from "#ote/check-several.ts";
-import { type Memory, serversOf } from "#ote/memory.ts";
+import { contactSlotOf, type Memory, serversOf } from "#ote/memory.ts";
 import { domainThing, doneCodes, type Step, step } from "#ote/step.ts";
 import { domainCheck } from "#registry/epp/commands/domain/check.ts";
 import { domainCreate } from "#registry/epp/commands/domain/create.ts";
@@ -7,10 +7,15 @@ import { domainInfo } from "#registry/epp/commands/domain/info.ts";
 import { feeNamespace, secDnsNamespace } from "#registry/epp/namespaces.ts";
 
 /** The registrant and contacts that the registry requires. */
-function holders({ names, profile: { dataModel, contactTypes } }: Memory) {
-  if (dataModel === "thin") return {};
-  return { registrant: names.contact, contacts: contactTypes.map((type) => ({ type, id: names.contact })) };
+function holders(memory: Memory) {
+  const { contactIds, profile } = memory;
+  if (profile.dataModel === "thin") return {};
+  const contacts = profile.contactTypes.map((type) => ({ type, id: contactIds[contactSlotOf(memory, type, "first")] }));
+  return { registrant: contactIds.first, contacts };
 }
+
+/** What a name with contacts builds on. */
+export const holderSteps = ["contact-create", "contact-create-admin", "contact-create-tech", "contact-create-billing"];
 
 /** A name without name servers. */
 export function createDomain(memory: Memory, name: string, periodYears = memory.profile.periodYears) {
@@ -69,7 +74,7 @@ export const domainCreateSteps: readonly Step[] = [
     id: "domain-create",
     title: "Register a name without name servers",
     rfc: "RFC 5731 §3.2.1",
-    buildsOn: ["domain-check-free", "contact-create"],
+    buildsOn: ["domain-check-free", ...holderSteps],
     expected: doneCodes,
     command: (memory) => createDomain(memory, memory.names.domain),
     makes: ({ names }) => domainThing(names.domain),
@@ -96,11 +101,13 @@ export const domainCreateSteps: readonly Step[] = [
   }),
   step({
     id: "domain-info",
-    title: "Query our name, with its authInfo",
+    title: "Query our name, with its authInfo if it is ours",
     rfc: "RFC 5731 §3.1.2",
     buildsOn: ["domain-create"],
     expected: [1000],
-    command: ({ names, authInfo }) => domainInfo(names.domain, { authInfo }),
+    // Where the authInfo is not ours, a wrong one would be refused.
+    command: ({ names, authInfo, profile }) =>
+      domainInfo(names.domain, profile.authInfo === "ours" ? { authInfo } : undefined),
     remember: (memory, { data }) => {
       memory.exDate = data?.exDate ?? memory.exDate;
     },
@@ -118,7 +125,7 @@ export const domainCreateSteps: readonly Step[] = [
     id: "domain-create-delegated",
     title: "Register a name with name servers, and with secDNS and fee if the registry supports them",
     rfc: "RFC 5731 §3.2.1, RFC 5910 §5.2.1, RFC 8748 §5.2.1",
-    buildsOn: ["domain-check-several", "contact-create", "host-create", "host-create-second"],
+    buildsOn: ["domain-check-several", ...holderSteps, "host-create", "host-create-second"],
     expected: doneCodes,
     command: (memory) => createDelegated(memory),
     makes: ({ names }) => domainThing(names.delegated),
@@ -134,7 +141,7 @@ function createDelegated(memory: Memory) {
     authInfo,
     nameServers: serversOf(memory, names.outerHosts),
     ...holders(memory),
-    ...(extensionURIs.includes(secDnsNamespace) && { secDns }),
+    ...(profile.secDns !== "none" && extensionURIs.includes(secDnsNamespace) && { secDns }),
     ...(createFee && { fee: createFee }),
   });
 }

@@ -19,6 +19,11 @@ export class Ledger {
     this.#things = this.#things.filter((other) => other === thing || other.what !== thing.what);
   }
 
+  /** The answer says what it really is. */
+  replace(thing: Thing, made: Thing): void {
+    this.#things = this.#things.map((other) => (other === thing ? made : other));
+  }
+
   remove(what: string): void {
     this.#things = this.#things.filter((thing) => thing.what !== what);
   }

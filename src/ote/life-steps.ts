@@ -11,6 +11,7 @@ export const renewSteps: readonly Step[] = [
     id: "domain-renew",
     title: "Renew a name",
     rfc: "RFC 5731 §3.2.3",
+    needs: { renew: true },
     buildsOn: ["domain-create"],
     expected: doneCodes,
     command: ({ names, exDate, profile }) =>
@@ -26,6 +27,7 @@ export const renewSteps: readonly Step[] = [
     id: "domain-renew-again",
     title: "Renew it with its previous expiry date, which is refused",
     rfc: "RFC 5731 §3.2.3",
+    needs: { renew: true },
     buildsOn: ["domain-renew"],
     // The RFC names no code; registries use all of these.
     expected: [2004, 2105, 2306],
@@ -39,7 +41,7 @@ export const renewSteps: readonly Step[] = [
   }),
 ];
 
-const needsRgp = { extensionURI: rgpNamespace };
+const needsRgp = { command: "domain:restore", extensionURI: rgpNamespace };
 
 function whyNothingToRestore({ restoreName }: Memory): string | undefined {
   return restoreName === undefined

@@ -2,10 +2,12 @@
 import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
+import type { ContactFieldValue } from "#registry/contact-fields.ts";
 import type { PostalInfo } from "#registry/epp/commands/contact/postal-info.ts";
 import type { Money } from "#registry/epp/commands/domain/fee.ts";
 import type { NameServer } from "#registry/epp/commands/domain/name-servers.ts";
 import type { SecDns } from "#registry/epp/commands/domain/sec-dns.ts";
+import { extensionsAtBest } from "#registry/epp/services.ts";
 import { eppOptionsOf } from "#registry/epp-options.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
@@ -21,6 +23,8 @@ export interface MemoryOptions {
   readonly outerHosts?: readonly string[] | undefined;
   /** DNSSEC as keys instead of DS records: a registry accepts one or the other. */
   readonly takesKeys: boolean;
+  /** Values of the fields that only this registry knows of contacts. */
+  readonly contactFields?: readonly ContactFieldValue[] | undefined;
   /** A name of ours in redemption, to restore. */
   readonly restoreName?: string | undefined;
   /** A name that another registrar holds. */
@@ -36,6 +40,9 @@ export interface Memory {
   readonly clock: Clock;
   readonly names: Names;
   readonly addresses: readonly string[];
+  /** The ids of contacts: those that we ask for until the registry answers with its own. */
+  readonly contactIds: Record<ContactSlot, string>;
+  readonly contactFields: readonly ContactFieldValue[];
   readonly secDns: SecDns;
   /** Another registrar's name, and the account that queries it. */
   readonly other: { readonly name: string; readonly by: Who } | undefined;
@@ -58,6 +65,15 @@ export interface Memory {
 
 export type Who = "main" | "second";
 
+export type ContactType = RegistryProfile["contactTypes"][number];
+export type Role = "registrant" | ContactType;
+
+/**
+ * `first` and `second` serve every role, or only the registrant's where a contact has one role. There each contact type has a first
+ * contact of its own, and the type that the test changes another one, `secondOther`.
+ */
+export type ContactSlot = "first" | ContactType | "second" | "secondOther";
+
 interface Names {
   /** Registered without name servers, and changed in every way. */
   readonly domain: string;
@@ -66,8 +82,6 @@ interface Names {
   /** Never registered. */
   readonly absent: string;
   readonly invalid: string;
-  readonly contact: string;
-  readonly secondContact: string;
   /** Below `domain`. */
   readonly hosts: readonly [string, string];
   /** Outside the registry. */
@@ -81,7 +95,18 @@ const publicKeyBytes = 64;
 
 /** Names the objects of a test, and draws its secrets. */
 export function createMemory(options: MemoryOptions): Memory {
-  const { profile, clock, random, label, suffix, addresses, otherName, secondProfile, restoreName } = options;
+  const {
+    profile,
+    clock,
+    random,
+    label,
+    suffix,
+    addresses,
+    otherName,
+    secondProfile,
+    restoreName,
+    contactFields = [],
+  } = options;
   const names = nameAll(options, `${label}.${suffix}`);
   const now = clock.now();
   const exDate = new Date(now);
@@ -93,6 +118,8 @@ export function createMemory(options: MemoryOptions): Memory {
     addresses,
     restoreName,
     exDate,
+    contactIds: askContactIds(label),
+    contactFields,
     secDns: makeSecDns(options),
     other: secondProfile
       ? { name: names.domain, by: "second" }
@@ -102,7 +129,7 @@ export function createMemory(options: MemoryOptions): Memory {
     deletedAt: now,
     authInfo: makePassword(random),
     newAuthInfo: makePassword(random),
-    extensionURIs: eppOptionsOf(profile).services.extensionURIs,
+    extensionURIs: extensionsAtBest(eppOptionsOf(profile).services),
     knownHosts: [],
     createFee: undefined,
     messageId: undefined,
@@ -114,20 +141,39 @@ function nameAll({ label, suffix, profile, outerHosts = [] }: MemoryOptions, dom
   const elsewhere = ["example.net", "example.org"].find(
     (name) => !profile.suffixes.some((sold) => name === sold || name.endsWith(`.${sold}`)),
   );
-  const contact = label.slice(-contactLabelCharsMax).replace(/^-/, "");
   return {
     domain,
     delegated: `${label}-2.${suffix}`,
     absent: `${label}-3.${suffix}`,
     invalid: `-${label}.${suffix}`,
-    contact: `${contact}-1`,
-    secondContact: `${contact}-2`,
     hosts: [`ns1.${domain}`, `ns2.${domain}`],
     outerHosts: [
       outerHosts[0] ?? `ns1.${label}.${elsewhere ?? "invalid"}`,
       outerHosts[1] ?? `ns2.${label}.${elsewhere ?? "invalid"}`,
     ],
   };
+}
+
+function askContactIds(label: string): Record<ContactSlot, string> {
+  const contact = label.slice(-contactLabelCharsMax).replace(/^-/, "");
+  return {
+    first: `${contact}-1`,
+    second: `${contact}-2`,
+    secondOther: `${contact}-3`,
+    admin: `${contact}-a`,
+    tech: `${contact}-t`,
+    billing: `${contact}-b`,
+  };
+}
+
+/** The type whose contact the test changes, if names have any. */
+export const changedTypeOf = ({ contactTypes }: RegistryProfile): ContactType =>
+  contactTypes.includes("tech") ? "tech" : (contactTypes[0] ?? "admin");
+
+/** The first contact, or the other one, in a role. */
+export function contactSlotOf({ profile }: Memory, role: Role, which: "first" | "second"): ContactSlot {
+  if (!profile.contactPerRole || role === "registrant") return which;
+  return which === "first" ? role : "secondOther";
 }
 
 /** ECDSA P-256 with SHA-256 (RFC 6605), which every registry accepts. */

@@ -1,6 +1,6 @@
-import { createDomain } from "#ote/domain-steps.ts";
-import type { Memory } from "#ote/memory.ts";
-import { domainThing, doneCodes, hostThing, type Step, statusThing, step, type Thing } from "#ote/step.ts";
+import { createDomain, holderSteps } from "#ote/domain-steps.ts";
+import { type Memory, serversOf } from "#ote/memory.ts";
+import { domainThing, doneCodes, hostThing, type Step, serversThing, step, type Thing } from "#ote/step.ts";
 import { domainInfo } from "#registry/epp/commands/domain/info.ts";
 import { domainTransfer } from "#registry/epp/commands/domain/transfer.ts";
 import { domainUpdate } from "#registry/epp/commands/domain/update.ts";
@@ -27,7 +27,8 @@ export const mistakeSteps: readonly Step[] = [
     id: "mistake-range",
     title: `Register a name for ${absurdPeriodYears} years`,
     rfc: "RFC 5731 §3.2.1",
-    buildsOn: ["domain-check-several", "contact-create"],
+    needs: { years: true },
+    buildsOn: ["domain-check-several", ...holderSteps],
     expected: [2004, 2306],
     command: (memory) => createDomain(memory, memory.names.absent, absurdPeriodYears),
     makes: ({ names }) => domainThing(names.absent),
@@ -36,7 +37,7 @@ export const mistakeSteps: readonly Step[] = [
     id: "mistake-syntax",
     title: "Register an invalid name",
     rfc: "RFC 5731 §2.1",
-    buildsOn: ["contact-create"],
+    buildsOn: holderSteps,
     expected: [2005, 2306],
     command: (memory) => createDomain(memory, memory.names.invalid),
     makes: ({ names }) => domainThing(names.invalid),
@@ -44,8 +45,9 @@ export const mistakeSteps: readonly Step[] = [
 ];
 
 const needsOther = { other: true } as const;
-const otherLock = "clientUpdateProhibited";
 const otherName = ({ other, names }: Memory) => other?.name ?? names.domain;
+/** Every registry takes name servers, but not every status. */
+const otherServers = (memory: Memory) => serversOf(memory, [memory.names.outerHosts[0]]);
 const whoIsOther = ({ other }: Memory) => other?.by ?? "main";
 
 /** Another registrar's name: the second account queries ours, or our account queries one that the operator names. */
@@ -66,15 +68,15 @@ export const otherSteps: readonly Step[] = [
     title: "Change another registrar's name, which is refused",
     rfc: "RFC 5731 §3.2.5",
     needs: needsOther,
-    buildsOn: ["domain-create"],
+    buildsOn: ["domain-create", "host-create"],
     expected: [2201],
     by: whoIsOther,
-    command: (memory) => domainUpdate({ name: otherName(memory), add: { statuses: [otherLock] } }),
-    makes: (memory) => statusThing(otherName(memory), otherLock, whoIsOther(memory)),
+    command: (memory) => domainUpdate({ name: otherName(memory), add: { nameServers: otherServers(memory) } }),
+    makes: (memory) => serversThing(memory, otherName(memory), [memory.names.outerHosts[0]], whoIsOther(memory)),
   }),
 ];
 
-const needsSecond = { second: true } as const;
+const needsSecond = { second: true, command: "domain:transfer" } as const;
 const second = () => "second" as const;
 
 function transferThing(name: string): Thing {

@@ -4,6 +4,7 @@ import type { MemoryOptions } from "#ote/memory.ts";
 import type { Needs, Step } from "#ote/step.ts";
 import { steps } from "#ote/steps.ts";
 import { feeNamespace, hostNamespace, rgpNamespace, secDnsNamespace } from "#registry/epp/namespaces.ts";
+import { flavourOf } from "#registry/flavours/flavours.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
 export interface Choice {
@@ -74,6 +75,7 @@ export function whyNotHere(
   extensionURIs: readonly string[] | undefined,
 ): string | undefined {
   const { extensionURI } = needs;
+  const flavour = flavourOf(profile);
   const lacks: Readonly<Record<keyof Needs, false | string>> = {
     dataModel: profile.dataModel === "thin" && "the registry is thin: it has no contacts",
     hostModel:
@@ -81,6 +83,15 @@ export function whyNotHere(
       (profile.withoutServices.includes(hostNamespace) && "the profile leaves hosts out (withoutServices)"),
     extensionURI: extensionURI !== undefined && whyWithout(extensionURI, profile, extensionURIs),
     contactTypes: profile.contactTypes.length === 0 && "names have no contacts besides the registrant here",
+    ownContactOf: whyNoOwnContact(needs, profile),
+    ownIds: profile.contactIds === "server" && "the registry chooses the ids of contacts",
+    registrantChange: profile.registrantChange === "forbidden" && "an update cannot change the registrant here",
+    command: flavour?.withoutCommands[needs.command ?? ""] ?? false,
+    status:
+      flavour?.clientStatuses?.includes(needs.status ?? "") === false && `a registrar cannot set ${needs.status} here`,
+    renew: profile.renew === "none" && "the registry has no renew command",
+    years: profile.period !== "years" && "commands give no period in years here",
+    authInfo: whyNoAuthInfo(needs, profile),
     second: !secondProfile && "it needs a second account: --second-registrar",
     other: !secondProfile && !otherName && "it needs another registrar's name: --other-name or --second-registrar",
     passwordChange: !passwordChange && "only with --change-password",
@@ -89,22 +100,45 @@ export function whyNotHere(
   return names.map((name) => lacks[name]).find((reason) => reason !== false) || undefined;
 }
 
+function whyNoOwnContact({ ownContactOf: type = "any" }: Needs, profile: RegistryProfile): false | string {
+  if (profile.contactTypes.length === 0) return "names have no contacts besides the registrant here";
+  if (!profile.contactPerRole) return "one contact serves every role here";
+  return type !== "any" && !profile.contactTypes.includes(type) && `names have no ${type} contact here`;
+}
+
+function whyNoAuthInfo({ authInfo }: Needs, profile: RegistryProfile): false | string {
+  if (authInfo === "issued") {
+    return !flavourOf(profile)?.issuesCodes && "the registry issues no authInfo to registrars";
+  }
+  return profile.authInfo !== "ours" && "the authInfo of names is not the registrar's to set here";
+}
+
 function whyWithout(
   uri: string,
-  { withoutServices }: RegistryProfile,
+  { withoutServices, secDns }: RegistryProfile,
   offered: readonly string[] | undefined,
 ): false | string {
   if (withoutServices.includes(uri)) return `the profile leaves ${extensionNames[uri]} out (withoutServices)`;
+  if (uri === secDnsNamespace && secDns === "none") return "the profile says that the registry has no DNSSEC (secDns)";
   return offered?.includes(uri) === false && `the registry does not offer ${extensionNames[uri]}`;
 }
 
 /** A step's requirements, for the printed table: "contacts, fee (RFC 8748)". */
-export function needsText({ needs = {} }: Step): string {
+export function needsText({ needs = {} }: Pick<Step, "needs">): string {
   const texts: Readonly<Record<keyof Needs, string | undefined>> = {
     dataModel: "contacts",
     hostModel: "host objects",
     extensionURI: extensionNames[needs.extensionURI ?? ""],
     contactTypes: "contact types",
+    ownContactOf:
+      needs.ownContactOf === "any" ? "contacts with one role" : `contacts with one role, ${needs.ownContactOf}`,
+    ownIds: "ids of our choice",
+    registrantChange: "a registrant that can be changed",
+    command: needs.command && `\`${needs.command}\``,
+    status: needs.status && `\`${needs.status}\``,
+    renew: "`domain:renew`",
+    years: "periods in years",
+    authInfo: needs.authInfo === "issued" ? "a registry that issues authInfo" : "authInfo of our choice",
     second: "`--second-registrar`",
     other: "`--other-name` or `--second-registrar`",
     passwordChange: "`--change-password`",

@@ -8,6 +8,7 @@ import { steps } from "#ote/steps.ts";
 import { helloFrame } from "#registry/epp/commands/session/hello.ts";
 import { login } from "#registry/epp/commands/session/login.ts";
 import { logout } from "#registry/epp/commands/session/logout.ts";
+import { extensionsAtBest } from "#registry/epp/services.ts";
 import { loadFrameValidator } from "#registry/epp/xml/schema.ts";
 import { writeXml, writeXmlRedacted } from "#registry/epp/xml/writer.ts";
 import type { XmlElement } from "#registry/epp/xml/xml.ts";
@@ -23,6 +24,7 @@ export async function rehearse(plan: WalkPlan): Promise<StepResult[]> {
   const { profile, secondProfile, chosen, expected, revealsSecrets } = plan;
   const validate = await loadFrameValidator();
   const memory = createMemory(plan);
+  const { dialect } = eppOptionsOf(profile);
   const write = (frame: XmlElement) => {
     const xml = writeXml(frame);
     validate(xml);
@@ -33,7 +35,9 @@ export async function rehearse(plan: WalkPlan): Promise<StepResult[]> {
     const { id, title, rfc } = step;
     const reason = whyNotHere(step, plan, undefined);
     const command = step.session === undefined ? step.command(memory) : undefined;
-    const frames = command ? [command.frame(clTRID)] : sessionFrames(step.session, plan);
+    const frames = command
+      ? [dialect.adapt(command, memory.extensionURIs).frame(clTRID)]
+      : sessionFrames(step.session, plan);
     const by = (step.session === undefined && step.by?.(memory)) || "main";
     return {
       number: index + 1,
@@ -59,7 +63,7 @@ function sessionFrames(
   const { registrarId, password, services } = eppOptionsOf(profile);
   const all = {
     objectURIs: [...services.requiredObjectURIs, ...services.optionalObjectURIs],
-    extensionURIs: services.extensionURIs,
+    extensionURIs: extensionsAtBest(services),
     language: "en",
   };
   const other = passwordChange?.password;

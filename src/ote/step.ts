@@ -1,6 +1,6 @@
 /** A step of the test, as data. */
 
-import { type Memory, serversOf, type Who } from "#ote/memory.ts";
+import { type ContactType, type Memory, serversOf, type Who } from "#ote/memory.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
 import { contactDelete } from "#registry/epp/commands/contact/delete.ts";
 import { domainDelete } from "#registry/epp/commands/domain/delete.ts";
@@ -15,6 +15,20 @@ export interface Needs {
   /** A namespace. */
   readonly extensionURI?: string;
   readonly contactTypes?: true;
+  /** A contact has one role, and names have a contact of this type. */
+  readonly ownContactOf?: ContactType | "any";
+  /** We choose the ids of contacts. */
+  readonly ownIds?: true;
+  readonly registrantChange?: true;
+  /** A command that some families do not have: `EppCommand.name`, of a transfer without its operation. */
+  readonly command?: string;
+  /** A status that a registrar may set. */
+  readonly status?: string;
+  readonly renew?: true;
+  /** Commands give periods in years. */
+  readonly years?: true;
+  /** The authInfo of names is ours, or the registry issues it. */
+  readonly authInfo?: "ours" | "issued";
   readonly second?: true;
   readonly other?: true;
   readonly passwordChange?: true;
@@ -24,7 +38,8 @@ export interface Needs {
 export interface Thing {
   /** "domain a.example": unique. */
   readonly what: string;
-  readonly undo: EppCommand<unknown>;
+  /** Absent: nobody but the registry knows its id. */
+  readonly undo?: EppCommand<unknown>;
   readonly by?: Who;
   /** The `what` of the object that it disappears with. */
   readonly partOf?: string;
@@ -59,7 +74,8 @@ export interface CommandStep<Data = unknown> extends StepBase {
   readonly remember?: (memory: Memory, response: EppResponse<Data>) => void;
   /** What is wrong with the data of a successful answer, if anything. */
   readonly judge?: (data: Data, memory: Memory) => string | undefined;
-  readonly makes?: (memory: Memory) => Thing | undefined;
+  /** @param data of the answer; undefined before there is one */
+  readonly makes?: (memory: Memory, data?: Data) => Thing | undefined;
   /** The `what` of the object that it removes. */
   readonly unmakes?: (memory: Memory) => string;
 }
@@ -86,13 +102,19 @@ export function contactThing(id: string): Thing {
   return { what: `contact ${id}`, undo: contactDelete(id) };
 }
 
+/** A contact whose id the registry chose, in an answer that has not arrived. */
+export function namelessContactThing(askedId: string): Thing {
+  return { what: `contact that was to be ${askedId}` };
+}
+
 /** @param by the account that has set it */
 export function statusThing(name: string, status: string, by: Who = "main"): Thing {
   const undo = domainUpdate({ name, remove: { statuses: [status] } });
   return { what: `${status} of ${name}`, undo, by, partOf: domainThing(name).what };
 }
 
-export function serversThing(memory: Memory, name: string, hosts: readonly string[]): Thing {
+/** @param by the account that has added them */
+export function serversThing(memory: Memory, name: string, hosts: readonly string[], by: Who = "main"): Thing {
   const undo = domainUpdate({ name, remove: { nameServers: serversOf(memory, hosts) } });
-  return { what: `name servers of ${name}`, undo, partOf: domainThing(name).what };
+  return { what: `name servers of ${name}`, undo, by, partOf: domainThing(name).what };
 }

@@ -8,7 +8,7 @@ import { Ledger } from "#ote/ledger.ts";
 import { createMemory, type Memory, type Who } from "#ote/memory.ts";
 import { type WalkPlan, whyNotHere } from "#ote/plan.ts";
 import type { StepResult, WalkReport } from "#ote/report.ts";
-import type { CommandStep, SessionStep, Step, Thing } from "#ote/step.ts";
+import type { CommandStep, SessionStep, Step } from "#ote/step.ts";
 import { steps } from "#ote/steps.ts";
 import { isSuccess } from "#registry/epp/codes.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
@@ -156,9 +156,11 @@ class Walk {
       trial.code = response.code;
       trial.message = [response.message, ...response.reasons].join("; ");
       if (!isSuccess(response.code)) return takeBack?.();
-      if (thing) {
-        this.#ledger.confirm(thing);
-        this.#goesLater.delete(thing.what);
+      const made = thing && (step.makes?.(memory, response.data) ?? thing);
+      if (made) {
+        this.#ledger.replace(thing, made);
+        this.#ledger.confirm(made);
+        this.#goesLater.delete(made.what);
       }
       if (step.unmakes) this.#unmake(step.unmakes(memory), response.code);
       if (response.data !== undefined && expected.includes(response.code)) {
@@ -172,7 +174,15 @@ class Walk {
 
   #unmake(what: string, code: number): void {
     this.#ledger.remove(what);
-    if (code === 1001) this.#goesLater.add(what);
+    if (code === 1001 || (code === 1000 && what.startsWith("domain ") && this.#keepsDeletedNames)) {
+      this.#goesLater.add(what);
+    }
+  }
+
+  /** Some registries answer 1000 although a deleted name stays for a while, and with it what it uses. */
+  get #keepsDeletedNames(): boolean {
+    const { add, redemption, pendingDelete } = this.#options.profile.graceDays;
+    return add === 0 && redemption + pendingDelete > 0;
   }
 
   async #useSession({ session }: SessionStep, account: Account, trial: Trial): Promise<void> {
@@ -209,10 +219,15 @@ class Walk {
     const unmade = new Set<string>();
     for (const thing of this.#ledger.inReverse()) {
       if (unmade.has(thing.what)) continue;
+      const { undo } = thing;
+      if (!undo) {
+        leftovers.set(thing.what, { why: "only the registry knows its id", partOf: undefined });
+        continue;
+      }
       const account = this.#accounts[thing.by ?? "main"];
       // A name that is pending deletion holds its contacts and hosts until it is gone.
       const expected = this.#goesLater.size > 0 ? [...goneCodes, heldCode] : goneCodes;
-      const trial = await this.#undo(thing, account, expected);
+      const trial = await this.#undo(undo, account, expected);
       this.#reportTrial({ id: "clean-up", title: `Clean up: remove ${thing.what}` }, expected, account, trial);
       const isHeld = trial.code === heldCode;
       const why = trial.failure ?? (isHeld ? "in use by a name that is deleted later" : undefined);
@@ -227,7 +242,7 @@ class Walk {
   }
 
   /** Repeats the command once after a lost answer: for a removed object, the registry says so. */
-  async #undo({ undo }: Thing, account: Account, expected: readonly number[]): Promise<Trial> {
+  async #undo(undo: EppCommand<unknown>, account: Account, expected: readonly number[]): Promise<Trial> {
     const trial: Trial = { commands: [undo.name] };
     try {
       const { code, message } = await account.request(undo).catch((error) => {

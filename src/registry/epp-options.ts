@@ -19,6 +19,7 @@ import {
 import type { ServiceRequirements } from "#registry/epp/services.ts";
 import { fixedExtensionsDialect, namespacesIn } from "#registry/fixed-extensions.ts";
 import { flavourOf } from "#registry/flavours/flavours.ts";
+import { registrarContactsDialect } from "#registry/registrar-contacts.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
 /** The part of `EppPoolOptions` that the profile determines. The caller adds clock, randomness and log. */
@@ -72,13 +73,16 @@ function servicesOf(profile: RegistryProfile): ServiceRequirements {
   };
 }
 
-/** The family's own way comes first, so that fixed text ends each command. */
+/** The family's own way comes before fixed text, which ends each command. */
 function dialectOf(profile: RegistryProfile): Dialect {
   const flavour = flavourOf(profile);
-  const fixed = fixedExtensionsDialect(profile.extensions);
+  const dialects = [
+    registrarContactsDialect(profile.registrarContacts),
+    ...(flavour ? [flavour] : []),
+    fixedExtensionsDialect(profile.extensions),
+  ];
   return {
-    adapt(command, extensionURIs) {
-      return fixed.adapt(flavour?.adapt(command, extensionURIs) ?? command, extensionURIs);
-    },
+    adapt: (command, extensionURIs) =>
+      dialects.reduce((adapted, dialect) => dialect.adapt(adapted, extensionURIs), command),
   };
 }

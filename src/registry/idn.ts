@@ -1,4 +1,4 @@
-import type { RegistryProfile } from "#registry/registries.ts";
+import type { RegistryEntry, RegistryProfile } from "#registry/registries.ts";
 
 /** Every registry allows LDH labels (RFC 5890 §2.3.1). */
 const everywhere = /^[a-z0-9-]$/;
@@ -26,6 +26,19 @@ export function refusalOfLabel(
     return `has the character ${name}, which the registry of .${suffix} does not accept`;
   }
   return undefined;
+}
+
+/** What is wrong with the profile's field, as a sentence that begins with its name. */
+export function idnFault({ idn = {}, suffixes }: Pick<RegistryEntry, "idn" | "suffixes">): string | undefined {
+  const unsold = Object.keys(idn).find((candidate) => !suffixes.includes(candidate));
+  if (unsold !== undefined) return `idn names ${unsold}, which is not one of its suffixes`;
+  const backward = Object.values(idn).flatMap((ranges) => ranges.filter(isBackward))[0];
+  return backward === undefined ? undefined : `idn has the range ${backward}, which ends before it begins`;
+}
+
+function isBackward(range: string): boolean {
+  const [first = "", last = first] = range.split("-");
+  return Number.parseInt(first, 16) > Number.parseInt(last, 16);
 }
 
 /** @param range one code point or the first and the last of several, hexadecimal: "00DF", "00E0-00F6" */

@@ -31,7 +31,7 @@ async function load(context: TestContext, text: string, pem = authority.cert): P
   context.after(() => rm(folder, { recursive: true }));
   const file = join(folder, "registries.json");
   await writeFile(file, text);
-  for (const name of ["ca.pem", "thin-ca.pem", "thick-ca.pem"]) await writeFile(join(folder, name), pem);
+  for (const name of ["ca.pem", "be-ca.pem", "thin-ca.pem", "thick-ca.pem"]) await writeFile(join(folder, name), pem);
   await writeFile(join(folder, "registrar.pem"), authority.cert);
   await writeFile(join(folder, "registrar.key"), authority.key);
   await writeFile(join(folder, "other.key"), other.key);
@@ -52,7 +52,7 @@ const mistakes = [
     { withoutServices: ["urn:ietf:params:xml:ns:domain-1.0"] },
     "nic: withoutServices.0 must be urn:ietf:params:xml:ns:host-1.0, urn:ietf:params:xml:ns:epp:loginSec-1.0, ",
   ],
-  ["an unknown family", { flavour: "eu" }, "nic: flavour must be none or eurid"],
+  ["an unknown family", { flavour: "eu" }, "nic: flavour must be none, eurid, dnsbe or sidn"],
   [
     "a contact that the family does not have",
     { flavour: "eurid", contactTypes: ["admin"] },
@@ -62,6 +62,21 @@ const mistakes = [
     "letters that the family's module cannot send",
     { flavour: "eurid", idn: { example: ["00E0"] } },
     "nic: flavour eurid has no internationalized names yet: ",
+  ],
+  [
+    "a family without the account's billing contact",
+    { flavour: "dnsbe" },
+    "nic: flavour dnsbe needs the id of the account's billing contact: ",
+  ],
+  [
+    "a renewal that the family does not have",
+    { flavour: "sidn", renew: "command" },
+    "nic: flavour sidn has no renew command: ",
+  ],
+  [
+    "a contact of ours that each name has of its own",
+    { registrarContacts: { tech: "c100" } },
+    "nic: registrarContacts has tech, which contactTypes has too",
   ],
   ["a fixed text of no command", { extensions: { poll: "<x/>" } }, "nic: extensions.poll is not a field of a profile"],
   [
@@ -279,7 +294,7 @@ describe("docs/registries.md", () => {
 
   test("has examples that load", async (context) => {
     const examples = [...(await page).matchAll(/```json\n(.*?)```/gs)].map(([, json]) => json!);
-    assert.equal(examples.length, 2);
+    assert.equal(examples.length, 3);
     for (const example of examples) assert.equal((await load(context, example)).length, 1);
   });
 });

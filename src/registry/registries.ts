@@ -17,10 +17,12 @@ import { type EppTimeouts, eppTimeoutsDefault } from "#registry/epp/timeouts.ts"
 import { dispensableServices } from "#registry/epp-options.ts";
 import { fixedExtensionKeys, fixedExtensionsFault } from "#registry/fixed-extensions.ts";
 import { flavourNames, flavourOf } from "#registry/flavours/flavours.ts";
+import { idnFault } from "#registry/idn.ts";
 import { findRulesFault, messageRules } from "#registry/message-rules.ts";
 import { nameServersAtCreateDefault, nameServersFault, sacrificialSuffix } from "#registry/name-servers-fault.ts";
 import { parseProfileFile, readPemFiles } from "#registry/profile-files.ts";
 import { describeSchemaMistakes } from "#registry/profile-mistakes.ts";
+import { registrarContactsFault, registrarContactsSchema } from "#registry/registrar-contacts.ts";
 
 /** Node's timers allow 24 days; with a longer time they fire at once. */
 const profileTimeMsMax = 7 * 86_400_000;
@@ -69,6 +71,8 @@ const registryFile = Type.Array(
       hostModel: Type.Optional(Type.Enum(["objects", "attributes"])),
       /** The contacts that a thick registry requires besides the registrant. */
       contactTypes: Type.Optional(Type.Array(Type.Enum(["admin", "tech", "billing"]))),
+      /** Contacts of our own account that stand at every name, by type, with their ids at the registry. */
+      registrarContacts: Type.Optional(registrarContactsSchema),
       /** How many name servers the registry demands when a name is registered, and those of a request that names none. */
       nameserversAtCreate: Type.Optional(
         Type.Object(
@@ -275,7 +279,7 @@ function findMistake(entries: readonly RegistryEntry[]): string | undefined {
   for (const written of entries) {
     const entry = { ...flavourOf(written)?.defaults, ...written };
     const { period, periodYears, renewalYears, premium, prices, renew, atExpiry } = entry;
-    const { id: name, certFile, keyFile, sessionsMax, sessionsMin, idn, suffixes } = entry;
+    const { id: name, certFile, keyFile, sessionsMax, sessionsMin } = entry;
     if ((certFile === undefined) !== (keyFile === undefined)) return `${name}: certFile and keyFile need each other`;
     if ((sessionsMin ?? 0) > (sessionsMax ?? sessionsMaxDefault))
       return `${name}: sessionsMin is more than sessionsMax`;
@@ -283,7 +287,9 @@ function findMistake(entries: readonly RegistryEntry[]): string | undefined {
       registrationFault(entry) ??
       fixedExtensionsFault(entry.extensions) ??
       contactFieldsFault(entry.contactFields) ??
+      registrarContactsFault(entry.registrarContacts, entry.contactTypes) ??
       findRulesFault(entry.messages) ??
+      idnFault(entry) ??
       flavourOf(entry)?.fault(entry);
     if (fault !== undefined) return `${name}: ${fault}`;
     // A check can ask for one currency only (RFC 8748 §3.2).
@@ -293,10 +299,6 @@ function findMistake(entries: readonly RegistryEntry[]): string | undefined {
       return `${name}: a period in months is at most ${periodInMonthsYearsMax} years`;
     if (renew === "none" && atExpiry === "expire")
       return `${name}: with renew none, atExpiry must be auto-renew, or no name could be kept`;
-    const unsold = Object.keys(idn ?? {}).find((candidate) => !suffixes.includes(candidate));
-    if (unsold !== undefined) return `${name}: idn names ${unsold}, which is not one of its suffixes`;
-    const backward = Object.values(idn ?? {}).flatMap((ranges) => ranges.filter(isBackward))[0];
-    if (backward !== undefined) return `${name}: idn has the range ${backward}, which ends before it begins`;
   }
   return undefined;
 }
@@ -308,11 +310,6 @@ function registrationFault(entry: RegistryEntry): string | undefined {
     return "secDns needs the extension that withoutServices excludes";
   }
   return nameServersFault(entry);
-}
-
-function isBackward(range: string): boolean {
-  const [first = "", last = first] = range.split("-");
-  return Number.parseInt(first, 16) > Number.parseInt(last, 16);
 }
 
 /** All fields of a profile; those of a nested object as "timeouts.loginMs". */
@@ -330,6 +327,7 @@ export function fieldsOfProfile(): string[] {
 export function completeProfile(entry: RegistryEntry, read: (path: string) => string): RegistryProfile {
   const { password, caFile, certFile, keyFile, graceDays, timeouts, circuit, premium, prices, ...rest } = entry;
   const flavour = flavourOf(entry);
+  const renew = entry.renew ?? flavour?.defaults.renew;
   const transformTimeoutMs = entry.transformTimeoutMs ?? eppTimeoutsDefault.transformMs;
   const queryTimeoutMs = entry.queryTimeoutMs ?? eppTimeoutsDefault.queryMs;
   return {
@@ -340,6 +338,7 @@ export function completeProfile(entry: RegistryEntry, read: (path: string) => st
     dataModel: "thick",
     hostModel: "objects",
     contactTypes: ["admin", "tech"],
+    registrarContacts: {},
     nameserversAtCreate: nameServersAtCreateDefault,
     defaultNameServers: [],
     glueAddresses: "public",
@@ -364,8 +363,8 @@ export function completeProfile(entry: RegistryEntry, read: (path: string) => st
     expiry: "registry",
     renew: "command",
     // Where nothing can be sent, nothing is due or late before the end of the term.
-    renewalLeadDays: entry.renew === "none" ? 0 : 30,
-    renewalAlarmDays: entry.renew === "none" ? [0] : [30, 7, 1],
+    renewalLeadDays: renew === "none" ? 0 : 30,
+    renewalAlarmDays: renew === "none" ? [0] : [30, 7, 1],
     idn: {},
     createFee: "premium",
     takeoverSettleMs: 120_000,

@@ -1,4 +1,4 @@
-/** A registry of EURid's family, as far as the sandbox plays one (`contact-ext`, `domain-ext` and `authInfo` in its settings). */
+/** A registry of EURid's family, as far as the sandbox plays one (its setting `family`). */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { transferFrame } from "../../sandbox/registry/test/frames.ts";
@@ -13,12 +13,7 @@ import { change, received, type Stage, startStage } from "./stage.ts";
 const name = "family.example";
 const target = `/domains/${name}/auth-code`;
 const family = {
-  sandbox: {
-    extensions: ["secDNS", "contact-ext", "domain-ext", "authInfo"],
-    contactIds: "server",
-    hostModel: "attributes",
-    authInfo: "registry",
-  },
+  sandbox: { family: "eurid" },
   registry: { flavour: "eurid", renewalIntervalMs: 50 },
 } as const satisfies GatewayOptions;
 

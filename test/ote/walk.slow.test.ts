@@ -34,7 +34,10 @@ describe("the walk", () => {
     const outcome = await report(...all);
     assert.deepEqual([ofOutcome(outcome, "failed"), outcome.exitCode, outcome.leftovers], [[], 0, []]);
     assert.deepEqual(idsSkippedFor(outcome, /--restore-name/), ["restore-request", "restore-report"]);
-    assert.equal(ofOutcome(outcome, "skipped").length, 2);
+    const roles = ["admin", "tech", "billing", "second-role"].map((role) => `contact-create-${role}`);
+    assert.deepEqual(idsSkippedFor(outcome, /one contact serves every role/), roles);
+    assert.deepEqual(idsSkippedFor(outcome, /issues no authInfo/), ["auth-info-issue", "auth-info-withdraw"]);
+    assert.equal(ofOutcome(outcome, "skipped").length, 8);
     assertJournalAgrees(registry, outcome);
     assert.deepEqual(holdingsOf(registry), []);
     assert.equal(registry.store.passwords.find(first.id)?.password, first.password);

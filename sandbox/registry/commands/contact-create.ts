@@ -1,16 +1,22 @@
 import { contactUri } from "../namespaces.ts";
-import type { CommandHandler } from "../registry.ts";
+import type { CommandHandler, Registry } from "../registry.ts";
 import { Refusal } from "../result-codes.ts";
 import { childToken, tag } from "../xml.ts";
 import { emailOf, findDisclosure, findPhone, postalInfosOf } from "./contact-data.ts";
 import { findAuthInfo, nextRoid } from "./domain-data.ts";
 import { contactTypeOf } from "./eurid.ts";
+import { sidnContactId } from "./sidn.ts";
 import { taxNumberOf } from "./tax-number.ts";
+
+function ownContactId({ settings, store }: Registry): string {
+  const number = store.nextNumber();
+  return settings.family === "sidn" ? sidnContactId(number) : `SBX${number}`;
+}
 
 /** RFC 5733 §3.2.1. With `contactIds: "server"` the id in the command is ignored, as several registries do. */
 export const createContact: CommandHandler = ({ registry, registrar, element, extensions }) => {
   const isOurChoice = registry.settings.contactIds === "server";
-  const id = isOurChoice ? `SBX${registry.store.nextNumber()}` : childToken(element, "id");
+  const id = isOurChoice ? ownContactId(registry) : childToken(element, "id");
   const contact = {
     postalInfo: postalInfosOf(element),
     voice: findPhone(element, "voice"),

@@ -1,14 +1,16 @@
 import { requireDomainName } from "../domain-name.ts";
 import { rgpStatusesOf } from "../graces.ts";
 import { hostsBelow } from "../hosts-below.ts";
-import { domainExtUri, domainUri, rgpUri, secDnsUri } from "../namespaces.ts";
+import { dnsbeUri, domainExtUri, domainUri, rgpUri, secDnsUri } from "../namespaces.ts";
 import { type Delegation, type Domain, type Host, statusesOf } from "../objects.ts";
 import type { CommandHandler } from "../registry.ts";
 import { Refusal } from "../result-codes.ts";
 import { type Content, childToken, findChild, type Markup, optionalTag, tag } from "../xml.ts";
 import { dnsSecurityTag } from "./dns-security.ts";
+import { dnsbeTags } from "./dnsbe.ts";
 import { findAuthInfo, findDomain, requireRightAuthInfo } from "./domain-data.ts";
 import { authInfoTag, domainExtTag, issueAuthInfo, withoutDeletion } from "./eurid.ts";
+import { sidnTags } from "./sidn.ts";
 
 /** RFC 5731 §3.1.2, with the rgpStatus of RFC 3915 and the records of RFC 5910 if the login requested them. Every registrar sees a name; only the sponsor, or a client that presents it, sees the authInfo. */
 export const infoDomain: CommandHandler = (context) => {
@@ -21,7 +23,8 @@ export const infoDomain: CommandHandler = (context) => {
   const { authInfo, infoShowsAuthInfo } = registry.settings;
   const isShown = (infoShowsAuthInfo && authInfo === "registrar") || domain.authInfoUntil !== undefined;
   const isPrivileged = isShown && (domain.clID === registrar || presented !== undefined);
-  const showsQuarantine = session.services.has(domainExtUri);
+  const showsExt = session.services.has(domainExtUri);
+  const showsQuarantine = showsExt || session.services.has(dnsbeUri);
   const hosts = findChild(element, "name")?.attributes.hosts ?? "all";
   const below = hosts === "all" || hosts === "sub" ? hostsBelow(registry.store, domain.name) : [];
   const rgpStatuses = session.services.has(rgpUri) ? rgpStatusesOf(domain, registry.now()) : [];
@@ -37,7 +40,9 @@ export const infoDomain: CommandHandler = (context) => {
     extension: [
       ...(rgpStatuses.length > 0 ? [rgpTag(rgpStatuses)] : []),
       ...(security ? [dnsSecurityTag(security)] : []),
-      ...(showsQuarantine ? [domainExtTag(domain)] : []),
+      ...(showsExt ? [domainExtTag(domain)] : []),
+      ...dnsbeTags(context, domain),
+      ...sidnTags(session),
       ...authInfoTag(domain),
     ],
   };

@@ -5,6 +5,8 @@ import type { Domain } from "../objects.ts";
 import type { CommandContext, Registry } from "../registry.ts";
 import { Refusal } from "../result-codes.ts";
 import { findChild, type Markup, optionalTag, tag, tokenOf, type XmlElement } from "../xml.ts";
+import { roleOfContact } from "./dnsbe.ts";
+import { requireLegalForm } from "./sidn.ts";
 
 const contactTypes = new Set(["billing", "onsite", "registrant", "reseller", "tech"]);
 /** How long an issued code is valid. */
@@ -12,6 +14,8 @@ const codeDays = 40;
 
 /** The type of a new contact: 2003 without one where the registry demands it, 2005 for an unknown one. */
 export function contactTypeOf({ settings }: Registry, extensions: readonly XmlElement[]): string | undefined {
+  if (settings.extensions.includes("sidn")) requireLegalForm(extensions);
+  if (settings.extensions.includes("dnsbe")) return roleOfContact(extensions);
   if (!settings.extensions.includes("contact-ext")) return undefined;
   const extension = extensions.find(({ uri }) => uri === contactExtUri);
   const type = extension && findChild(extension, "type");
@@ -23,7 +27,7 @@ export function contactTypeOf({ settings }: Registry, extensions: readonly XmlEl
 
 /** Refuses a name's contact that has another type with 2306. */
 export function requireContactType({ settings, store }: Registry, id: string, role: string): void {
-  if (!settings.extensions.includes("contact-ext")) return;
+  if (!settings.extensions.some((name) => name === "contact-ext" || name === "dnsbe")) return;
   const type = store.contacts.find(id)?.type;
   if (type !== role) throw new Refusal(2306, `contact ${id} is a ${type} contact, so it can't be a ${role} contact`);
 }

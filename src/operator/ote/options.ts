@@ -17,6 +17,7 @@ export interface OteOptions {
   nameServers?: string[];
   addresses: string[];
   keyData?: boolean;
+  contactField?: Map<string, string>;
   changePassword?: boolean;
   only?: string[];
   skip?: string[];
@@ -52,6 +53,13 @@ export function oteExpectation(text: string, others: Map<string, number[]> = new
   if (!step || !codes)
     throw new InvalidArgumentError("It must be a step and its result codes: domain-renew=1000,1001.");
   return new Map(others).set(step, codes.split(",").map(Number));
+}
+
+/** `name=value`; each use of the option adds one. */
+export function oteContactField(text: string, others: Map<string, string> = new Map()): Map<string, string> {
+  const [, name, value] = /^([a-z][a-z0-9_]*)=(.+)$/.exec(text) ?? [];
+  if (!name || !value) throw new InvalidArgumentError("It must be a field and its value: tax_number=12345.");
+  return new Map(others).set(name, value);
 }
 
 export function outsideHosts(text: string): string[] {

@@ -3,6 +3,7 @@ import { type Command, Option } from "commander";
 import {
   namesInList,
   type OteOptions,
+  oteContactField,
   oteExpectation,
   oteLabel,
   outsideHosts,
@@ -68,6 +69,11 @@ function addNameOptions(command: Command): void {
         .default(testAddresses(testAddressesDefault), testAddressesDefault),
     )
     .option("--key-data", "secure names with keys instead of DS records (RFC 5910 §4)")
+    .option(
+      "--contact-field <name=value>",
+      "a value for a field of contacts that the profile lists (contactFields); can be repeated",
+      oteContactField,
+    )
     .option("--other-name <name>", "a name of another registrar, for commands that must be refused", testName)
     .option("--restore-name <name>", "a name of ours in redemption, to restore", testName);
 }
@@ -124,10 +130,10 @@ async function listSteps(plan: WalkPlan, { json }: OteOptions): Promise<void> {
     note(`${error.message}\nIts extensions are not known.`);
   });
   const rows = steps.map((step) => {
-    const isUnknown = !greeting && step.needs?.extensionURI !== undefined;
+    const extensionURI = greeting ? undefined : step.needs?.extensionURI;
     const here =
       whyNotHere(step, plan, greeting?.extensionURIs) ??
-      (isUnknown ? `if the registry offers ${needsText(step)}` : "yes");
+      (extensionURI === undefined ? "yes" : `if the registry offers ${needsText({ needs: { extensionURI } })}`);
     const chosen = plan.chosen.has(step.id);
     return { step: step.id, title: step.title, rfc: step.rfc, here: here === "yes" && !chosen ? "not chosen" : here };
   });

@@ -6,6 +6,7 @@ import { Secret } from "#lib/secret.ts";
 import type { OteOptions } from "#operator/ote/options.ts";
 import { readProfiles } from "#operator/registries/profiles-file.ts";
 import type { PasswordChange, WalkPlan } from "#ote/plan.ts";
+import { fitsField } from "#registry/contact-fields.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 import { CommandFailure, exitCodes } from "../../../client/cli/failures.ts";
 
@@ -43,10 +44,35 @@ export async function readWalkPlan(registry: string, options: OteOptions): Promi
     revealsSecrets: options.secrets === true,
     addresses: options.addresses,
     outerHosts: options.nameServers,
-    takesKeys: options.keyData === true,
+    takesKeys: options.keyData === true || profile.secDns === "keys",
+    contactFields: contactFieldsOf(profile, chosen, options),
     restoreName: options.restoreName,
     otherName: options.otherName,
   };
+}
+
+/** Values for the fields that only this registry knows of contacts. */
+function contactFieldsOf(
+  { contactFields }: RegistryProfile,
+  chosen: ReadonlySet<string>,
+  { contactField = new Map(), list }: OteOptions,
+) {
+  for (const [name, value] of contactField) {
+    const field = contactFields.find((known) => known.name === name);
+    if (!field) throw new CommandFailure(`the profile has no contact field ${name}`, exitCodes.usage);
+    if (!fitsField(field, value)) {
+      throw new CommandFailure(
+        `--contact-field ${name}: the profile's pattern does not allow the value`,
+        exitCodes.usage,
+      );
+    }
+  }
+  const missing = contactFields.find(({ name, required }) => required && !contactField.has(name));
+  if (missing && !list && chosen.has("contact-create")) {
+    const advice = `Give it with --contact-field ${missing.name}=VALUE.`;
+    throw new CommandFailure(`contacts need the field ${missing.name} here`, exitCodes.usage, advice);
+  }
+  return [...contactField].map(([name, value]) => ({ name, value }));
 }
 
 /** A certificate carries the host's own name, unless the profile names another one. */

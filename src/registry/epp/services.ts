@@ -35,6 +35,11 @@ export function chooseServices(ours: ServiceRequirements, offered: Greeting): Ep
   };
 }
 
+/** The extensions of a session with a registry that offers everything: of each list, the newest version. */
+export function extensionsAtBest({ newestOf = [], extensionURIs }: ServiceRequirements): string[] {
+  return [...newestOf.flatMap(([newest]) => newest ?? []), ...extensionURIs];
+}
+
 /** The registry does not offer something that we require. */
 export function notOffered(detail: string): EppUnavailable {
   return new EppUnavailable("not-offered", { detail });

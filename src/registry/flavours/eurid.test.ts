@@ -1,90 +1,21 @@
 /** Against frames that were written from the documentation: `frames/eurid/README.md` names the sources. */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { describe, type TestContext, test } from "node:test";
+import { describe, test } from "node:test";
 import { Secret } from "#lib/secret.ts";
-import type { EppCommand } from "#registry/epp/command.ts";
 import { contactCreate } from "#registry/epp/commands/contact/create.ts";
+import { contactUpdate } from "#registry/epp/commands/contact/update.ts";
 import { domainCheck } from "#registry/epp/commands/domain/check.ts";
 import { domainCreate } from "#registry/epp/commands/domain/create.ts";
 import { domainDelete } from "#registry/epp/commands/domain/delete.ts";
 import { domainInfo } from "#registry/epp/commands/domain/info.ts";
 import { domainUpdate } from "#registry/epp/commands/domain/update.ts";
 import { contactNamespace, domainNamespace } from "#registry/epp/namespaces.ts";
-import { startFixture } from "#registry/epp/pool/test-pool.ts";
-import { createCertificate, offerXml } from "#registry/epp/test-stand-in-server.ts";
-import { isElement, parseXml, textOf, type XmlElement } from "#registry/epp/xml/xml.ts";
-import { eppOptionsOf } from "#registry/epp-options.ts";
-import { completeProfile, type RegistryEntry } from "#registry/registries.ts";
+import { offerXml } from "#registry/epp/test-stand-in-server.ts";
+import { contactRequest, familyOf } from "#registry/flavours/test-family.ts";
 
 const waitMs = 5_000;
-const frameOf = (name: string) => readFileSync(join(import.meta.dirname, "frames/eurid", `${name}.xml`), "utf8");
-const { cert } = await createCertificate();
-const entry: RegistryEntry = {
-  id: "family",
-  host: "127.0.0.1",
-  port: 700,
-  caFile: "ca.pem",
-  registrarId: "t000001",
-  password: "foo-BAR2",
-  suffixes: ["example"],
-  flavour: "eurid",
-};
-const profile = completeProfile(entry, () => cert);
-
-/** A registry that greets as in the documentation, and answers every command with this frame. */
-async function start(context: TestContext, answer: string, greeting = frameOf("greeting")) {
-  const { services, dialect } = eppOptionsOf(profile);
-  const fixture = await startFixture(context, { services, dialect });
-  fixture.standIn.script = ({ name }) => {
-    if (name === "connect" || name === "hello") return { xml: greeting };
-    return name === "login" || name === "logout" ? undefined : { xml: frameOf(answer) };
-  };
-  return fixture;
-}
-
-async function ask<Data>(context: TestContext, command: EppCommand<Data>, answer: string) {
-  const { pool, standIn } = await start(context, answer);
-  using lease = await pool.acquire("transform", { waitMs });
-  const { data } = await lease.request(command, { clTRID: "test-0001" });
-  return {
-    data,
-    sent: standIn.requests.at(-1)?.xml ?? "",
-    login: standIn.requests.find(({ name }) => name === "login"),
-  };
-}
-
-/** A document without prefixes and indentation. */
-function plain(element: XmlElement): unknown {
-  const children = element.children.filter(isElement).map(plain);
-  const { namespace, name, attributes } = element;
-  return {
-    namespace,
-    name,
-    attributes: Object.fromEntries(attributes),
-    content: children.length > 0 ? children : textOf(element),
-  };
-}
-
-const assertSent = (sent: string, expected: string) =>
-  assert.deepEqual(plain(parseXml(sent)), plain(parseXml(frameOf(expected))));
-
-const contactRequest = {
-  id: "DH0123456789ABCD",
-  postalInfo: {
-    type: "int",
-    name: new Secret("Rita Reseller"),
-    org: new Secret("Reseller Ltd"),
-    street: [new Secret("Main Street 1")],
-    city: new Secret("Brussels"),
-    pc: new Secret("1000"),
-    cc: "BE",
-  },
-  voice: new Secret("+32.25550100"),
-  email: new Secret("rita@reseller.example"),
-  authInfo: new Secret("drawn-by-us"),
-} as const;
+const { profileWith, start, ask, assertSent } = familyOf("eurid");
+const profile = profileWith();
 const facts = {
   role: "tech",
   language: "nl-BE",
@@ -94,9 +25,8 @@ const facts = {
 
 describe("a registry of EURid's family", () => {
   test("is asked at login for the newest version of each of its extensions that it offers", async (context) => {
-    const { login } = await ask(context, domainInfo("hello.example"), "domain-info-answer");
-    const asked = [...(login?.xml ?? "").matchAll(/<extURI>([^<]*)</g)].map(([, uri]) => uri);
-    assert.deepEqual(asked, [
+    const { extensionURIs } = await ask(context, domainInfo("hello.example"), "domain-info-answer");
+    assert.deepEqual(extensionURIs, [
       "http://www.eurid.eu/xml/epp/contact-ext-1.3",
       "http://www.eurid.eu/xml/epp/domain-ext-2.4",
       "http://www.eurid.eu/xml/epp/authInfo-1.1",
@@ -113,6 +43,12 @@ describe("a registry of EURid's family", () => {
     const { sent, data } = await ask(context, contactCreate({ ...contactRequest, facts }), "contact-create-answer");
     assertSent(sent, "contact-create-command");
     assert.equal(data?.id, "c57");
+  });
+
+  test("is sent the change of an address in the local form", async (context) => {
+    const postalInfo = { type: "int", name: "Rita", street: ["Main Street 2"], city: "Brussels", cc: "BE" } as const;
+    const { sent } = await ask(context, contactUpdate({ id: "c57", postalInfo }), "contact-create-answer");
+    assert.match(sent, /<contact:chg><contact:postalInfo type="loc">/);
   });
 
   test("gets the language of a contact if it has that language, and English otherwise", async (context) => {
@@ -194,7 +130,7 @@ describe("a profile with the flavour eurid", () => {
       ["server", "attributes", "registry", ["billing", "tech"]],
     );
     assert.deepEqual([graceDays.add, graceDays.redemption, graceDays.pendingDelete], [0, 0, 40]);
-    const own = completeProfile({ ...entry, contactTypes: ["billing"], graceDays: { add: 1 } }, () => cert);
+    const own = profileWith({ contactTypes: ["billing"], graceDays: { add: 1 } });
     assert.deepEqual([own.contactTypes, own.graceDays.add, own.graceDays.pendingDelete], [["billing"], 1, 40]);
   });
 });

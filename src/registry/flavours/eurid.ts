@@ -22,7 +22,14 @@ import {
   textOf,
   type XmlElement,
 } from "#registry/epp/xml/xml.ts";
-import { type CheckedFields, type Flavour, replaceElements } from "#registry/flavours/flavour.ts";
+import {
+  type CheckedFields,
+  type Flavour,
+  languageIn,
+  withLocalAddress,
+  withoutAuthInfo,
+  withStatuses,
+} from "#registry/flavours/flavour.ts";
 
 const base = "http://www.eurid.eu/xml/epp/";
 const contactExtensions = [`${base}contact-ext-1.4`, `${base}contact-ext-1.3`];
@@ -31,7 +38,6 @@ const codeExtensions = [`${base}authInfo-1.1`];
 
 /** The languages in which the registry writes to holders: the official ones of the European Union. */
 const languages = new Set("bg cs da de el en es et fi fr ga hr hu it lt lv mt nl pl pt ro sk sl sv".split(" "));
-const languageDefault = "en";
 
 export const eurid: Flavour = {
   extensions: [contactExtensions, domainExtensions, codeExtensions],
@@ -49,6 +55,12 @@ export const eurid: Flavour = {
   // A deleted name is in quarantine for 40 days.
   graceDays: { add: 0, redemption: 0, pendingDelete: 40 },
   issuesCodes: true,
+  // Net::DRI's driver for EURid lists the commands that its guidelines leave out.
+  withoutCommands: {
+    "contact:check": "the registry chooses the ids of contacts, and has no check of them",
+    "domain:transfer": "the registry has no query or rejection of transfers, so a test could not end one",
+  },
+  clientStatuses: [],
 
   fault({ contactTypes, contactIds, idn }: CheckedFields) {
     if (contactTypes?.includes("admin")) return "flavour eurid has no admin contacts: contactTypes must not have admin";
@@ -62,6 +74,8 @@ export const eurid: Flavour = {
     switch (command.name) {
       case "contact:create":
         return contactCreate(command, find(contactExtensions));
+      case "contact:update":
+        return withLocalAddress(command);
       case "domain:create":
         return withoutAuthInfo(command, domainNamespace);
       case "domain:info":
@@ -73,37 +87,19 @@ export const eurid: Flavour = {
 };
 
 function contactCreate<Data>(command: EppCommand<Data>, uri: string | undefined): EppCommand<Data> {
-  const local = withoutAuthInfo(rewritten(command, contactNamespace, "postalInfo", asLocal), contactNamespace);
+  const local = withoutAuthInfo(withLocalAddress(command), contactNamespace);
   if (uri === undefined) return local;
   return withExtensions(local, [contactElement(uri, command.facts?.contact ?? { isOrganisation: false })]);
 }
 
-/** ASCII is a local form too. */
-const asLocal = (element: XmlElement) => ({ ...element, attributes: new Map([["type", "loc"]]) });
-
 function contactElement(uri: string, { role, language, isOrganisation, enterpriseNumber }: ContactFacts): XmlElement {
   const contact = elementsOf(uri);
-  const spoken = language?.split("-")[0]?.toLowerCase() ?? "";
   return contact("create", [
     contact("type", [role ?? "registrant"]),
     isOrganisation && enterpriseNumber ? contact("vat", [enterpriseNumber]) : undefined,
-    contact("lang", [languages.has(spoken) ? spoken : languageDefault]),
+    contact("lang", [languageIn(languages, language)]),
     contact("naturalPerson", [String(!isOrganisation)]),
   ]);
-}
-
-/** RFC 5731 §3.2.1 and RFC 5733 §3.2.1 require an authInfo, which must be empty here. */
-function withoutAuthInfo<Data>(command: EppCommand<Data>, namespace: string): EppCommand<Data> {
-  return rewritten(command, namespace, "pw", (element) => ({ ...element, children: [] }));
-}
-
-function rewritten<Data>(
-  command: EppCommand<Data>,
-  namespace: string,
-  name: string,
-  replace: (element: XmlElement) => XmlElement,
-): EppCommand<Data> {
-  return { ...command, frame: (clTRID) => replaceElements(command.frame(clTRID), namespace, name, replace) };
 }
 
 function domainInfo(
@@ -136,11 +132,8 @@ function withShown(info: DomainInfo, shown: XmlElement, uri: string): DomainInfo
     type: findAttribute(contact, "type") ?? "",
     id: textOf(contact),
   }));
-  // RFC 5731 §2.3: "ok" is shown only without other statuses.
-  const plain = states.length > 0 ? info.statuses.filter((status) => status !== "ok") : info.statuses;
   return {
-    ...info,
-    statuses: [...new Set([...plain, ...states])],
+    ...withStatuses(info, states),
     // Its quarantine cannot be ended from here, so it is not a redemption period.
     rgpStatuses: is("quarantined") ? ["pendingDelete"] : info.rgpStatuses,
     contacts: [...info.contacts, ...others],

@@ -2,6 +2,7 @@
  * The kind `restore`: a deleted name comes back to its last owner. RFC 3915 §3.1: a request takes it out of its redemption period,
  * then a report says why. Each is an attempt of its own. A registry that wants no report shows that the name is restored.
  */
+import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { ofCommand } from "#domains/changes/proof.ts";
@@ -80,14 +81,20 @@ const holderOf = statement("domain-holder", "SELECT reseller_id FROM domains WHE
   reseller_id: "int8",
 });
 
-/** @throws ApiError when the caller was not the last owner, or it is too late */
-async function lockDeparture(tx: Transaction, name: string, resellerId: number, now: Date): Promise<Departed> {
+const noRestores =
+  "The registry of this name restores no deleted names by an order, so this name cannot be restored here.";
+
+/** @throws ApiError when the caller was not the last owner, it is too late, or the registry restores nothing */
+async function lockDeparture(tx: Transaction, name: string, resellerId: number, context: Context): Promise<Departed> {
   const [[departure], [holder]] = await Promise.all([tx.query(lastDeparture, { name }), tx.query(holderOf, { name })]);
   if ((holder ?? departure)?.reseller_id !== resellerId) throw new ApiError("domain_not_found");
   if (holder)
     throw new ApiError("domain_not_restorable", { text: "This name is in your portfolio: it was not deleted." });
   const { restorable_until: until } = departure!;
-  if (until === null || until <= now) throw new ApiError("domain_not_restorable");
+  if (until === null || until <= context.clock.now()) {
+    const profile = context.registries.find(({ id }) => id === departure!.registry_id);
+    throw new ApiError("domain_not_restorable", profile?.graceDays.redemption === 0 ? { text: noRestores } : {});
+  }
   return departure!;
 }
 
@@ -129,7 +136,7 @@ export const restoreDomain: UseCase = {
       },
     };
     return placeOrder(context, request, wanted, (tx, name) =>
-      lockDeparture(tx, name, request.caller.resellerId, context.clock.now()),
+      lockDeparture(tx, name, request.caller.resellerId, context),
     );
   },
 };
