@@ -65,7 +65,8 @@ async function* framesOf(
 ): AsyncGenerator<string> {
   const { resellerId } = request.caller;
   let position = after;
-  yield `retry: ${reconnectMs}\n\n`;
+  // A client that loses its connection before the first event goes on from here.
+  yield `retry: ${reconnectMs}\nid: ${positionText(position)}\n\n`;
   for (;;) {
     const page = await waitForNotification(context, "events", String(resellerId), {
       async read() {

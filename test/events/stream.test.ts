@@ -73,7 +73,7 @@ test("events come as they happen, and a client that connects again misses none",
   assert.equal(first.response.statusCode, 200);
   assert.equal(first.response.headers["content-type"], "text/event-stream; charset=utf-8");
   assert.equal(first.response.headers["cache-control"], "no-store");
-  await first.until(/^retry: \d+\n\n/);
+  await first.until(/^retry: \d+\nid: \S+\n\n/);
   await tell(other, "somebody else's");
   await tell(owner, "one");
   const [frame] = await first.until(/id: \S+\nevent: domain\.notice\ndata: .*"one".*\n\n/);
@@ -90,6 +90,15 @@ test("events come as they happen, and a client that connects again misses none",
     [...second.text().matchAll(/"text":"(\w+)"/g)].map(([, text]) => text),
     ["two", "three"],
   );
+});
+
+test("a client that loses its connection before the first event misses none", async (t) => {
+  const first = await open(t, owner);
+  const [begun] = await first.until(/^retry: \d+\nid: \S+\n\n/);
+  first.close();
+  await tell(owner, "between");
+  const second = await open(t, owner, "/events", { "last-event-id": idOf(begun) });
+  await second.until(/"text":"between"/);
 });
 
 test("a stream has the types that were asked for, and that its key may read", async (t) => {
