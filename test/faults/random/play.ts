@@ -100,11 +100,14 @@ const spoilings: readonly Omit<CommandFault, "command">[] = [
 const conditional = ["domain:update", "domain:renew"] as const;
 
 /** Names use hosts of each other: most of what can go wrong with them needs several orders. */
+/** Orders of these kinds set a value, and the last one counts. */
+const kindsOfValues = ["transfer-lock", "nameservers", "dnssec", "contacts"];
 const kindsDrawn = [...Object.keys(requests), "nameservers", "nameservers", "nameservers"];
 
 /** Each step happens as often as it is in this list. */
 const steps: readonly ((play: Play, actor: Actor) => Promise<void>)[] = [
-  ...Array(6).fill(callAny),
+  ...Array(5).fill(callAny),
+  (play, actor) => contend(play, actor, pick(actor, namesOf(actor))),
   transfer,
   rest,
   rest,
@@ -132,6 +135,8 @@ export async function playFor(play: Play, seconds: number): Promise<void> {
     }
   };
   await Promise.all([...play.actors.map(act), disturb()]);
+  // What an older order overwrites now, no later one hides.
+  await Promise.all(play.actors.flatMap((actor) => namesOf(actor).map((name) => contend(play, actor, name))));
   play.gateway.registry.setFaults({ commands: [] });
 }
 
@@ -139,9 +144,7 @@ async function callAny(play: Play, actor: Actor): Promise<void> {
   const name = pick(actor, namesOf(actor));
   const kind = kindFor(actor, name);
   // Another value soon after: the first order may be in progress, refused or lost.
-  const repeats = actor.random(2) + 1;
-  if (repeats > 1 && actor.random(2) === 0) refuseOnce(play, actor, name);
-  for (let left = repeats; left > 0; left--) {
+  for (let left = actor.random(2) + 1; left > 0; left--) {
     const wanted = await requests[kind]!(actor, name);
     // A caller that got no answer asks again, perhaps at the same moment.
     const times = wanted.isPaid ? 1 + actor.random(2) : 1;
@@ -178,19 +181,23 @@ async function send(
   play.placed.set(code, { code, kind, name, about, years, body, reseller });
 }
 
-/** The next order about the name is refused for now, or not known to be executed, so a newer one may pass it. */
-function refuseOnce(play: Play, actor: Actor, name: string): void {
+/** Two values of one kind: the older order is refused for now, or not known to be executed, and the newer one may pass it. */
+async function contend(play: Play, actor: Actor, name: string): Promise<void> {
   const { faults } = play.gateway.registry;
-  const fault: CommandFault = {
-    command: "domain:update",
-    name,
-    as: "refuse",
-    code: pick(actor, [2002, 2400]),
-    times: 1,
-  };
+  const kind = pick(actor, kindsOfValues);
+  const draw = async () => ({ kind, name, wanted: await requests[kind]!(actor, name) });
+  const older = await draw();
+  let newer = await draw();
+  while (JSON.stringify(newer) === JSON.stringify(older)) newer = await draw();
+  const code = pick(actor, [2002, 2400]);
+  const fault: CommandFault = { command: "domain:update", name, as: "refuse", code, times: 1 };
   faults.set({ commands: [fault, ...faults.current.commands] });
   play.counts.faults += 1;
-  play.log.push(`the next domain:update of ${name}: ${fault.code}`);
+  play.log.push(`the next domain:update of ${name}: ${code}`);
+  await send(play, actor, older);
+  const isLeft = () => faults.current.commands.some((left) => left.name === name);
+  for (let looks = 50; looks > 0 && isLeft(); looks--) await sleep(20);
+  await send(play, actor, newer);
 }
 
 async function spoil(play: Play): Promise<void> {

@@ -32,6 +32,8 @@ export async function startWitness(scope: Scope, gateway: TestGateway, reseller:
   const cursor = readPages(gateway, reseller, stopped.signal);
   const stream = followStream(gateway, reseller, stopped.signal);
   scope.after(() => stopped.abort());
+  // It begins with what happens after the answer.
+  await stream.begun;
   return {
     cutStream: stream.cut,
     async testify() {
@@ -97,6 +99,7 @@ function readPages(gateway: TestGateway, reseller: TestReseller, signal: AbortSi
 
 function followStream(gateway: TestGateway, reseller: TestReseller, signal: AbortSignal) {
   const ids: string[] = [];
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
   let place: string | undefined;
   let present: ClientRequest | undefined;
   const connect = () => {
@@ -113,6 +116,7 @@ function followStream(gateway: TestGateway, reseller: TestReseller, signal: Abor
         for (const frame of frames) {
           // A place without an event is where the stream has got to.
           place = /^id: ?(.+)$/m.exec(frame)?.[1] ?? place;
+          if (place !== undefined) begin();
           if (place !== undefined && /^data:/m.test(frame)) ids.push(place);
         }
       });
@@ -124,5 +128,5 @@ function followStream(gateway: TestGateway, reseller: TestReseller, signal: Abor
   connect();
   const cut = () => void present?.destroy();
   signal.addEventListener("abort", cut);
-  return { ids, cut };
+  return { ids, begun, cut };
 }
