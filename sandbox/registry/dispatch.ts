@@ -21,6 +21,7 @@ import { logout } from "./commands/logout.ts";
 import { poll } from "./commands/poll.ts";
 import {
   allocationTokenUri,
+  authCodeUri,
   contactExtUri,
   contactUri,
   domainUri,
@@ -111,5 +112,6 @@ export const extensionUses: ReadonlyMap<string, readonly string[]> = new Map([
   [`${namestoreUri} namestoreExt`, [...commandNames, "domain:transfer"]],
   [`${contactExtUri} create`, ["contact:create"]],
   [`${taxNumberUri} create`, ["contact:create"]],
+  [`${authCodeUri} request`, ["domain:update"]],
   [`${issuedAuthInfoUri} info`, ["domain:info"]],
 ]);

@@ -17,6 +17,8 @@ export const domainExtUri = "http://www.eurid.eu/xml/epp/domain-ext-2.4";
 export const issuedAuthInfoUri = "http://www.eurid.eu/xml/epp/authInfo-1.1";
 /** An invented one, with what only one registry knows of contacts. */
 export const taxNumberUri = "urn:example:taxNumber-1.0";
+/** An invented one, by which the registry sends a name's authInfo to its registrant. */
+export const authCodeUri = "urn:example:authCode-1.0";
 /** Announced as an object, although no command is about it. */
 export const lowBalanceUri = "http://www.verisign.com/epp/lowbalance-poll-1.0";
 
@@ -41,6 +43,7 @@ export const extensionNames = {
   [domainExtUri]: "domain-ext",
   [issuedAuthInfoUri]: "authInfo",
   [taxNumberUri]: "taxNumber",
+  [authCodeUri]: "authCode",
 } as const satisfies Record<string, string>;
 
 export type ExtensionName = (typeof extensionNames)[keyof typeof extensionNames];

@@ -9,7 +9,14 @@ import {
   xmlCleanupInputProvider,
   xmlRegisterInputProvider,
 } from "libxml2-wasm";
-import { contactExtUri, domainExtUri, issuedAuthInfoUri, namestoreUri, taxNumberUri } from "./namespaces.ts";
+import {
+  authCodeUri,
+  contactExtUri,
+  domainExtUri,
+  issuedAuthInfoUri,
+  namestoreUri,
+  taxNumberUri,
+} from "./namespaces.ts";
 
 const schemaFolder = join(import.meta.dirname, "../../schemas/epp");
 
@@ -21,6 +28,7 @@ const rootsOfFamilies: Readonly<Record<string, readonly string[]>> = {
   [domainExtUri]: ["infData"],
   [issuedAuthInfoUri]: ["info", "infData"],
   [taxNumberUri]: ["create", "infData"],
+  [authCodeUri]: ["request"],
 };
 
 /** Elements whose rejected value must not appear in a reason. */
