@@ -11,7 +11,7 @@ import { isElement, parseXml, VerbatimXml, type XmlElement, XmlError } from "#re
 export type FixedExtensions = Readonly<Record<string, string>>;
 
 /** The update that asks for a name's auth code: docs/registries.md. */
-export const codeRequestKey = "auth-code";
+const codeRequestKey = "auth-code";
 const objectVerbs = "check|create|delete|info|update";
 export const fixedExtensionKeys = `^(${objectVerbs}|renew|restore|transfer|${codeRequestKey}|(contact|host):(${objectVerbs}))$`;
 

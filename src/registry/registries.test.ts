@@ -63,6 +63,7 @@ const mistakes = [
     { flavour: "eurid", idn: { example: ["00E0"] } },
     "nic: flavour eurid has no internationalized names yet: ",
   ],
+  ["a code that nothing asks for", { authInfo: "holder" }, "nic: authInfo holder needs extensions.auth-code"],
   ["a fixed text of no command", { extensions: { poll: "<x/>" } }, "nic: extensions.poll is not a field of a profile"],
   [
     "a fixed text that is not XML",

@@ -71,7 +71,7 @@ type InfoPolicy = Pick<RegistryProfile, "registrarId" | "infoWithoutRegistrar">;
  * Whose the name is. Without the clID that RFC 5731 §3.1.2 requires, an authInfo says it: only the sponsor is shown one that it did not
  * send. After that the profile does. A name that is ours by mistake could be sold, and one that is not by mistake would leave.
  */
-function judgeHolder({ registrarId, infoWithoutRegistrar }: InfoPolicy, info: DomainInfo): NameInfo {
+export function judgeHolder({ registrarId, infoWithoutRegistrar }: InfoPolicy, info: DomainInfo): NameInfo {
   if (info.clID === registrarId) return { is: "held-by-us", info };
   if (info.clID !== undefined) return { is: "held-by-other", registrar: info.clID };
   const isShownSecret = info.authInfo !== undefined && !maskPattern.test(info.authInfo.reveal());

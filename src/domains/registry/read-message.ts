@@ -164,7 +164,7 @@ async function readNotice(sessions: RegistrySessions, message: PollMessage): Pro
   }
 }
 
-/** A form that is known: its names are told. A name that nobody has may be held for us, and one that no suffix serves may be ours too. */
+/** Tells the names in data of a known form. The registry may hold a name for us that nobody has here: a person must find out. */
 async function readNamed(
   sessions: RegistrySessions,
   message: PollMessage,
