@@ -140,10 +140,10 @@ export interface components {
       gaining_registrar: string;
       /**
        * Format: date-time
-       * @description When the registry decides by itself.
+       * @description When the registry decides by itself. Absent: it does not say.
        * @example 2027-11-21T01:39:27.687Z
        */
-      answer_by: string;
+      answer_by?: string;
     };
     Availability: {
       /**

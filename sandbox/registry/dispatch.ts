@@ -21,6 +21,7 @@ import { logout } from "./commands/logout.ts";
 import { poll } from "./commands/poll.ts";
 import {
   allocationTokenUri,
+  authCodeUri,
   contactExtUri,
   contactUri,
   dnsbeUri,
@@ -115,5 +116,6 @@ export const extensionUses: ReadonlyMap<string, readonly string[]> = new Map([
   [`${dnsbeUri} ext`, ["contact:create", "contact:update", "domain:info"]],
   [`${sidnUri} ext`, ["contact:create", "contact:update"]],
   [`${taxNumberUri} create`, ["contact:create"]],
+  [`${authCodeUri} request`, ["domain:update"]],
   [`${issuedAuthInfoUri} info`, ["domain:info"]],
 ]);

@@ -19,6 +19,8 @@ export const dnsbeUri = "http://www.dns.be/xml/epp/dnsbe-1.0";
 export const sidnUri = "http://rxsd.domain-registry.nl/sidn-ext-epp-1.0";
 /** An invented one, with what only one registry knows of contacts. */
 export const taxNumberUri = "urn:example:taxNumber-1.0";
+/** An invented one, by which the registry sends a name's authInfo to its registrant. */
+export const authCodeUri = "urn:example:authCode-1.0";
 /** Announced as an object, although no command is about it. */
 export const lowBalanceUri = "http://www.verisign.com/epp/lowbalance-poll-1.0";
 
@@ -45,6 +47,7 @@ export const extensionNames = {
   [dnsbeUri]: "dnsbe",
   [sidnUri]: "sidn",
   [taxNumberUri]: "taxNumber",
+  [authCodeUri]: "authCode",
 } as const satisfies Record<string, string>;
 
 export type ExtensionName = (typeof extensionNames)[keyof typeof extensionNames];

@@ -10,6 +10,7 @@ import {
   xmlRegisterInputProvider,
 } from "libxml2-wasm";
 import {
+  authCodeUri,
   contactExtUri,
   dnsbeUri,
   domainExtUri,
@@ -31,6 +32,7 @@ const rootsOfFamilies: Readonly<Record<string, readonly string[]>> = {
   [dnsbeUri]: ["ext"],
   [sidnUri]: ["ext"],
   [taxNumberUri]: ["create", "infData"],
+  [authCodeUri]: ["request"],
 };
 
 /** Elements whose rejected value must not appear in a reason. */

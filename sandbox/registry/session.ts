@@ -5,6 +5,7 @@ import { sleep } from "./clock.ts";
 import type { ConnectFate } from "./faults.ts";
 import { encodeFrame, FrameLengthError, FrameReader } from "./framing.ts";
 import { type Delivery, normalDelivery } from "./labels.ts";
+import { leaveOut } from "./omissions.ts";
 import { drop, type Processed, processFrame, readIncoming } from "./process-frame.ts";
 import { redactXml } from "./redact.ts";
 import type { Registry, SessionState } from "./registry.ts";
@@ -166,8 +167,10 @@ export class Session {
   #styled(answer: string, delivery: Delivery): string {
     const { settings, faults } = this.#registry;
     const { styles } = faults.current;
-    const text = restyle(delivery.change?.(answer) ?? answer, styles);
-    const checked = styles.includes("disordered") ? answer : text;
+    const whole = delivery.change?.(answer) ?? answer;
+    const sent = leaveOut(whole, settings, this.#state.registrar);
+    const text = restyle(sent, styles);
+    const checked = styles.includes("disordered") || sent !== whole ? answer : text;
     const fault = settings.assertAnswers ? findSchemaFault(checked) : undefined;
     if (fault !== undefined) throw new Error(`an answer breaks the schema: ${fault}\n${checked}`);
     return delivery.instead ?? text;

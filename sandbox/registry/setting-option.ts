@@ -13,7 +13,9 @@ const choices: Partial<Record<keyof Settings, readonly unknown[]>> = {
   period: ["any", "years", "months", "none"],
   contactIds: ["client", "server"],
   hostModel: ["objects", "attributes"],
-  authInfo: ["registrar", "registry", "none"],
+  authInfo: ["registrar", "registry", "registry-shown", "none"],
+  infoShowsRegistrar: ["all", "sponsor", "none"],
+  transferShows: ["all", "status"],
   launchPhase: ["open", "claims", "sunrise"],
 };
 

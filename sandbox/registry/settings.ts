@@ -41,6 +41,10 @@ export interface Settings {
   /** Whether the answer to a create, and `<info>`, show the exDate: it is optional in both (RFC 5731 §3.2.1, §3.1.2). */
   createShowsExDate: boolean;
   infoShowsExDate: boolean;
+  /** To whom info shows a name's registrar, which the schemas require. */
+  infoShowsRegistrar: "all" | "sponsor" | "none";
+  /** Whether a transfer's data are whole, or without the dates and the acID that the schemas require. */
+  transferShows: "all" | "status";
   /** The answer to a renew whose curExpDate is not the exDate: registries differ. */
   oldExpDateCode: 2004 | 2105 | 2306;
   /** Which extensions the greeting announces. */
@@ -65,8 +69,11 @@ export interface Settings {
   feeDemanded: boolean;
   /** A contact has one role, at all names: it is never both a registrant and a technical contact. */
   contactPerRole: boolean;
-  /** Who draws a name's authInfo. The registry sends its own to the registrant, so info does not show it; or there is none. */
-  authInfo: "registrar" | "registry" | "none";
+  /**
+   * Who draws a name's authInfo. The registry sends its own to the registrant, so info does not show it, or shows it to the name's
+   * registrar too; or there is none.
+   */
+  authInfo: "registrar" | "registry" | "registry-shown" | "none";
   /** Whether info shows the authInfo to the name's registrar, as RFC 5731 §3.1.2 does. */
   infoShowsAuthInfo: boolean;
   /** The name servers that a name needs at its create. */
@@ -118,6 +125,8 @@ export const defaultSettings: Settings = {
   period: "any",
   createShowsExDate: true,
   infoShowsExDate: true,
+  infoShowsRegistrar: "all",
+  transferShows: "all",
   oldExpDateCode: 2004,
   extensions: ["rgp", "secDNS", "fee", "loginSec", "changePoll", "allocationToken"],
   dataModel: "thick",

@@ -60,7 +60,7 @@ export const eventCatalogue = {
     domain_name: domainName,
     gaining_registrar: textLike("other-registrar"),
     requested_at: instant,
-    answer_by: instant,
+    answer_by: Type.Optional(instant),
   }),
   "domain.transfer_ended": ofNames("No other registrar asks for the name any more, and it stays.", {
     domain_name: domainName,

@@ -111,7 +111,8 @@ export const contactSteps: readonly Step[] = [
     buildsOn: ["contact-create"],
     expected: [1000],
     command: ({ contactIds }) => contactInfo(contactIds.first),
-    judge: (info, { profile }) => (info.clID === profile.registrarId ? undefined : `it belongs to ${info.clID}`),
+    judge: (info, { profile }) =>
+      info.clID === profile.registrarId ? undefined : `it belongs to ${info.clID ?? "nobody that it names"}`,
   }),
   step({
     id: "contact-info-absent",

@@ -111,7 +111,8 @@ export const domainCreateSteps: readonly Step[] = [
     remember: (memory, { data }) => {
       memory.exDate = data?.exDate ?? memory.exDate;
     },
-    judge: ({ clID }, { profile }) => (clID === profile.registrarId ? undefined : `it belongs to ${clID}`),
+    judge: ({ clID }, { profile }) =>
+      clID === profile.registrarId ? undefined : `it belongs to ${clID ?? "nobody that it names"}`,
   }),
   step({
     id: "domain-info-absent",

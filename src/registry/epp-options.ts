@@ -7,11 +7,14 @@ import {
   changePollNamespace,
   contactNamespace,
   domainNamespace,
+  euridPollNamespace,
   feeNamespace,
   hostNamespace,
   launchNamespace,
   loginSecNamespace,
   lowBalanceNamespace,
+  nominetAbuseNamespace,
+  nominetNotificationsNamespace,
   rgpNamespace,
   rgpPollNamespace,
   secDnsNamespace,
@@ -57,8 +60,9 @@ const extensions = [
 ];
 /** Without these in the login, a registry may leave out what its messages are about. */
 const objectsOfMessages = [lowBalanceNamespace, rgpPollNamespace];
+const extensionsOfMessages = [nominetNotificationsNamespace, nominetAbuseNamespace, euridPollNamespace];
 /** The services that a profile may exclude. Without the other objects there is nothing to do. */
-export const dispensableServices = [hostNamespace, ...extensions, ...objectsOfMessages];
+export const dispensableServices = [hostNamespace, ...extensions, ...objectsOfMessages, ...extensionsOfMessages];
 
 /** We use no contacts at a thin registry and no hosts at one with host attributes, even if it offers these objects. */
 function servicesOf(profile: RegistryProfile): ServiceRequirements {
@@ -68,7 +72,9 @@ function servicesOf(profile: RegistryProfile): ServiceRequirements {
   return {
     requiredObjectURIs: [domainNamespace, ...(dataModel === "thick" ? [contactNamespace] : [])],
     optionalObjectURIs: [...(hostModel === "objects" ? [hostNamespace] : []), ...objectsOfMessages].filter(isUsed),
-    extensionURIs: [...new Set([...extensions, ...namespacesIn(fixed), ...ofContacts])].filter(isUsed),
+    extensionURIs: [...new Set([...extensions, ...extensionsOfMessages, ...namespacesIn(fixed), ...ofContacts])].filter(
+      isUsed,
+    ),
     newestOf: flavourOf(profile)?.extensions,
   };
 }

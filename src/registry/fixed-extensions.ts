@@ -10,11 +10,27 @@ import { isElement, parseXml, VerbatimXml, type XmlElement, XmlError } from "#re
 /** XML by command: `create` is that of a name, `host:create` and `contact:create` those of other objects. */
 export type FixedExtensions = Readonly<Record<string, string>>;
 
+/** The update that asks for a name's auth code: docs/registries.md. */
+const codeRequestKey = "auth-code";
 const objectVerbs = "check|create|delete|info|update";
-export const fixedExtensionKeys = `^(${objectVerbs}|renew|restore|transfer|(contact|host):(${objectVerbs}))$`;
+export const fixedExtensionKeys = `^(${objectVerbs}|renew|restore|transfer|${codeRequestKey}|(contact|host):(${objectVerbs}))$`;
 
-/** What is wrong with the profile's field, as a sentence that begins with the field's name. */
-export function fixedExtensionsFault(extensions: FixedExtensions = {}): string | undefined {
+interface ExtendedFields {
+  readonly extensions?: FixedExtensions | undefined;
+  readonly authInfo?: string | undefined;
+  readonly flavour?: string | undefined;
+}
+
+/** What is wrong with the profile's field, as a sentence that begins with a field's name. */
+export function fixedExtensionsFault({
+  extensions = {},
+  authInfo,
+  flavour = "none",
+}: ExtendedFields): string | undefined {
+  // A family may have a command of its own.
+  if (authInfo === "holder" && flavour === "none" && extensions[codeRequestKey] === undefined) {
+    return `authInfo holder needs extensions.${codeRequestKey}, which asks the registry to send a code`;
+  }
   for (const [command, xml] of Object.entries(extensions)) {
     try {
       elementsIn(xml);
@@ -39,7 +55,8 @@ export function fixedExtensionsDialect(extensions: FixedExtensions): Dialect {
 }
 
 /** "domain:restore-request" → "restore", "host:create" → "host:create". */
-const keyOf = ({ name }: EppCommand<unknown>) => name.replace(/^domain:/, "").replace(/^(restore|transfer)-.*/, "$1");
+const keyOf = ({ name, facts }: EppCommand<unknown>) =>
+  facts?.sendsCodeToHolder ? codeRequestKey : name.replace(/^domain:/, "").replace(/^(restore|transfer)-.*/, "$1");
 
 /** @throws XmlError on anything but elements in namespaces of their own declaration */
 function elementsIn(xml: string): XmlElement[] {

@@ -34,6 +34,7 @@ test("a rule that could take long, or means nothing, is refused in words", () =>
   const faults: [object, RegExp][] = [
     [{}, /needs either match or data/],
     [{ match: "a", data: "b" }, /needs either match or data/],
+    [{ match: "a", names: ["b"] }, /has names, so it needs data/],
     [{ match: "^a" }, /must end with \$/],
     [{ match: "^a\\$" }, /must end with \$/],
     [{ match: "^(a+)+$" }, /from its character 2 on/],

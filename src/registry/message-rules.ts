@@ -17,6 +17,13 @@ export const messageRules = Type.Array(
       match: Type.Optional(Type.String({ minLength: 1, maxLength: matchCharsMax })),
       /** The local name of an element of the data, such as "delData". */
       data: Type.Optional(Type.String({ pattern: "^[A-Za-z_][A-Za-z0-9_.-]{0,63}$" })),
+      /** Where the data name domains: paths of local names below them, such as "list/item/name". */
+      names: Type.Optional(
+        Type.Array(Type.String({ pattern: "^[A-Za-z_][\\w.-]{0,63}(/[A-Za-z_][\\w.-]{0,63}){0,7}$" }), {
+          minItems: 1,
+          maxItems: 10,
+        }),
+      ),
       /** Told and forgotten, kept, or kept until a person has read it. */
       [outcomeField]: Type.Enum(["tell", "keep", "alarm"]),
     },
@@ -46,7 +53,8 @@ export function findRulesFault(rules: readonly MessageRule[] = []): string | und
   return undefined;
 }
 
-function findRuleFault({ match, data }: MessageRule): string | undefined {
+function findRuleFault({ match, data, names }: MessageRule): string | undefined {
+  if (names !== undefined && data === undefined) return "has names, so it needs data: the element that they stand in";
   if ((match === undefined) === (data === undefined)) return "needs either match or data";
   return match !== undefined && isPattern(match) ? findPatternFault(match) : undefined;
 }

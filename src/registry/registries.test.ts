@@ -78,6 +78,7 @@ const mistakes = [
     { registrarContacts: { tech: "c100" } },
     "nic: registrarContacts has tech, which contactTypes has too",
   ],
+  ["a code that nothing asks for", { authInfo: "holder" }, "nic: authInfo holder needs extensions.auth-code"],
   ["a fixed text of no command", { extensions: { poll: "<x/>" } }, "nic: extensions.poll is not a field of a profile"],
   [
     "a fixed text that is not XML",

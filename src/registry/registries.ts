@@ -16,6 +16,7 @@ import type { ProfilePrices } from "#registry/epp/pool/ordinary-prices.ts";
 import { type EppTimeouts, eppTimeoutsDefault } from "#registry/epp/timeouts.ts";
 import { dispensableServices } from "#registry/epp-options.ts";
 import { fixedExtensionKeys, fixedExtensionsFault } from "#registry/fixed-extensions.ts";
+import { authInfoPolicies } from "#registry/flavours/flavour.ts";
 import { flavourNames, flavourOf } from "#registry/flavours/flavours.ts";
 import { idnFault } from "#registry/idn.ts";
 import { findRulesFault, messageRules } from "#registry/message-rules.ts";
@@ -96,8 +97,10 @@ const registryFile = Type.Array(
       contactLetters: Type.Optional(Type.Enum(["any", "ascii"])),
       /** Whether an update may change a name's registrant, or only what the registry calls a trade. */
       registrantChange: Type.Optional(Type.Enum(["update", "forbidden"])),
-      /** Whose secret a name's authInfo is: ours, the registry's, which ignores the one in a create, or there is none. */
-      authInfo: Type.Optional(Type.Enum(["ours", "registry", "none"])),
+      /** Whose secret a name's authInfo is (flavours/flavour.ts). */
+      authInfo: Type.Optional(Type.Enum(authInfoPolicies)),
+      /** Whose a name is that `<info>` shows without its registrar (clID): nobody knows, ours, or another registrar's. */
+      infoWithoutRegistrar: Type.Optional(Type.Enum(["unknown", "ours", "others"])),
       /** The family of the registry, for what its extensions demand (flavours/). */
       flavour: Type.Optional(Type.Enum(["none", ...flavourNames])),
       /** XML for the `<extension>` of commands, by command: see fixed-extensions.ts. */
@@ -285,7 +288,7 @@ function findMistake(entries: readonly RegistryEntry[]): string | undefined {
       return `${name}: sessionsMin is more than sessionsMax`;
     const fault =
       registrationFault(entry) ??
-      fixedExtensionsFault(entry.extensions) ??
+      fixedExtensionsFault(entry) ??
       contactFieldsFault(entry.contactFields) ??
       registrarContactsFault(entry.registrarContacts, entry.contactTypes) ??
       findRulesFault(entry.messages) ??
@@ -349,6 +352,7 @@ export function completeProfile(entry: RegistryEntry, read: (path: string) => st
     contactLetters: "any",
     registrantChange: "update",
     authInfo: "ours",
+    infoWithoutRegistrar: "unknown",
     flavour: "none",
     extensions: {},
     withoutServices: [],

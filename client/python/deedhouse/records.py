@@ -85,13 +85,16 @@ class Contacts(TypedDict, total=False):
     billing: Optional[Contact]
 
 
-class Transfer(TypedDict):
-    """The request of another registrar for a name of yours."""
-
+class _Transfer(TypedDict):
     status: str
     requested_at: str
     gaining_registrar: str
-    #: When the registry decides by itself.
+
+
+class Transfer(_Transfer, total=False):
+    """The request of another registrar for a name of yours."""
+
+    #: When the registry decides by itself, if it says so.
     answer_by: str
 
 

@@ -147,7 +147,8 @@ function rolesOf({ registrant, contacts }: Domain): { role: string; id: string }
 /** The authInfo of a new name. The schema requires one in the command, even if the registry ignores it. */
 export function newAuthInfo({ settings, store }: Registry, element: XmlElement): string {
   const presented = findAuthInfo(element) ?? "";
-  return { registrar: presented, registry: `registry-${store.nextNumber()}`, none: "" }[settings.authInfo];
+  const drawn = `registry-${store.nextNumber()}`;
+  return { registrar: presented, registry: drawn, "registry-shown": drawn, none: "" }[settings.authInfo];
 }
 
 /** Refuses a wrong authInfo with 2202. An empty one is always wrong, even for an object without authInfo. */

@@ -21,7 +21,8 @@ export const infoDomain: CommandHandler = (context) => {
   const presented = findAuthInfo(element);
   requireRightAuthInfo(presented, domain);
   const { authInfo, infoShowsAuthInfo } = registry.settings;
-  const isShown = (infoShowsAuthInfo && authInfo === "registrar") || domain.authInfoUntil !== undefined;
+  const mayBeShown = authInfo === "registrar" || authInfo === "registry-shown";
+  const isShown = (infoShowsAuthInfo && mayBeShown) || domain.authInfoUntil !== undefined;
   const isPrivileged = isShown && (domain.clID === registrar || presented !== undefined);
   const showsExt = session.services.has(domainExtUri);
   const showsQuarantine = showsExt || session.services.has(dnsbeUri);

@@ -1,4 +1,4 @@
-import { rgpUri, secDnsUri } from "../namespaces.ts";
+import { authCodeUri, rgpUri, secDnsUri } from "../namespaces.ts";
 import type { Domain, DomainContact } from "../objects.ts";
 import type { CommandHandler, Registry } from "../registry.ts";
 import { Refusal } from "../result-codes.ts";
@@ -10,6 +10,7 @@ import {
   clientStatusesOf,
   contactsOf,
   findAuthInfo,
+  newAuthInfo,
   requireContact,
   requireOneRole,
   requireOwnDomain,
@@ -28,7 +29,8 @@ export const updateDomain: CommandHandler = (context) => {
   const add = findChild(element, "add");
   const chg = findChild(element, "chg");
   const secDns = extensions.find(({ uri }) => uri === secDnsUri);
-  if (!rem && !add && !chg && !secDns) throw new Refusal(2003, "add, rem or chg is required");
+  const sendsCode = extensions.some(({ uri }) => uri === authCodeUri);
+  if (!rem && !add && !chg && !secDns && !sendsCode) throw new Refusal(2003, "add, rem or chg is required");
   const removesLock = rem !== undefined && clientStatusesOf(rem).includes("clientUpdateProhibited");
   // clientUpdateProhibited allows only the update that removes it (RFC 5731 §2.3).
   if (
@@ -42,6 +44,7 @@ export const updateDomain: CommandHandler = (context) => {
   if (add) updated = addTo(registry, updated, add);
   if (chg) updated = change(registry, updated, chg);
   if (secDns) updated = { ...updated, security: updateDnsSecurity(updated.security, secDns) };
+  if (sendsCode) updated = { ...updated, authInfo: newAuthInfo(registry, element) };
   requireOneRole(registry, updated);
   const extension = agreedFee(context, domain.name, "update", 0);
   registry.store.domains.put({ ...updated, upID: registrar, upDate: registry.now().toISOString() });

@@ -5,14 +5,18 @@ import type { EppCommand } from "#registry/epp/command.ts";
 import { type DomainInfo, domainInfo } from "#registry/epp/commands/domain/info.ts";
 import type { Lease, SessionPurpose } from "#registry/epp/pool/pool.ts";
 import type { EppResponse } from "#registry/epp/session.ts";
+import type { RegistryProfile } from "#registry/registries.ts";
 
 export function later({ context }: Pick<RegistrySessions, "context">, delayMs: number): Date {
   return new Date(context.clock.now().getTime() + delayMs);
 }
 
 export type NameInfo =
-  /** There was no usable answer. Not knowing is not absence. */
-  | { is: "unknown"; reason: string }
+  /**
+   * There was no usable answer, or nothing in it says whose the name is; then `shown` is what it says. Not knowing is neither absence
+   * nor possession.
+   */
+  | { is: "unknown"; reason: string; shown?: DomainInfo }
   | { is: "absent" }
   /** By the registrar with this id, where the registry shows names of others. */
   | { is: "held-by-other"; registrar?: string | undefined }
@@ -55,11 +59,42 @@ async function readInfo({ profile }: RegistrySessions, name: string, ask: Ask): 
     if (code === 2303) return { is: "absent" };
     if (code === 2201) return { is: "held-by-other" };
     if (code !== 1000 || !data) return { is: "unknown", reason: `info was answered with ${code}` };
-    if (data.clID === profile.registrarId) return { is: "held-by-us", info: data };
-    return { is: "held-by-other", registrar: data.clID };
+    return judgeHolder(profile, data);
   } catch (error) {
     return { is: "unknown", reason: error instanceof Error ? error.message : String(error) };
   }
+}
+
+type InfoPolicy = Pick<RegistryProfile, "registrarId" | "infoWithoutRegistrar">;
+
+/**
+ * Whose the name is. Without the clID that RFC 5731 §3.1.2 requires, an authInfo says it: only the sponsor is shown one that it did not
+ * send. After that the profile does. A name that is ours by mistake could be sold, and one that is not by mistake would leave.
+ */
+export function judgeHolder({ registrarId, infoWithoutRegistrar }: InfoPolicy, info: DomainInfo): NameInfo {
+  if (info.clID === registrarId) return { is: "held-by-us", info };
+  if (info.clID !== undefined) return { is: "held-by-other", registrar: info.clID };
+  const isShownSecret = info.authInfo !== undefined && !maskPattern.test(info.authInfo.reveal());
+  if (isShownSecret && infoWithoutRegistrar !== "others") return { is: "held-by-us", info };
+  if (isShownSecret) return unclaimed(info, "shows an authInfo of the name but no registrar");
+  if (infoWithoutRegistrar === "ours") return { is: "held-by-us", info };
+  if (infoWithoutRegistrar === "others") return { is: "held-by-other" };
+  return unclaimed(info, "does not show whose the name is");
+}
+
+/** One character, repeated: some servers write it in place of a secret. */
+const maskPattern = /^(.)\1*$/su;
+
+const unclaimed = (shown: DomainInfo, what: string): NameInfo => ({
+  is: "unknown",
+  reason: `the registry ${what} (infoWithoutRegistrar in its profile)`,
+  shown,
+});
+
+/** What `<info>` shows of a name of which the registry has said otherwise that we hold it: by its answer to our command, or a message. */
+export function shownOfOurs(name: NameInfo): DomainInfo | undefined {
+  if (name.is === "held-by-us") return name.info;
+  return name.is === "unknown" ? name.shown : undefined;
 }
 
 /** SQL: a change's attempts as JSON. @param subject `order_id` or `renewal_id` @param id SQL */

@@ -363,5 +363,6 @@ async function readExisting(
   // Deleted since, or no usable answer.
   if (!isOthers) return notMade(reason);
   const operatorNote = reason;
-  return { is: "operator-needed", reason: `${reason}; it is not ours`, operatorNote, isConfiguration: false };
+  const whose = info.data && info.data.clID === undefined ? "nothing shows that it is ours" : "it is not ours";
+  return { is: "operator-needed", reason: `${reason}; ${whose}`, operatorNote, isConfiguration: false };
 }

@@ -75,7 +75,7 @@ async function planAnswer(sessions: RegistrySessions, order: ChangeOrder, name: 
   }
   const { transfer } = asked;
   if (!transfer) return refused("no transfer of the name is requested");
-  const found = { requested_by: transfer.reID, requested_at: transfer.reDate.toISOString() };
+  const found = { requested_by: transfer.reID, requested_at: transfer.reDate?.toISOString() };
   if (isSent && (answered.requested_by !== found.requested_by || answered.requested_at !== found.requested_at)) {
     return refused("the transfer has ended, and another one is requested");
   }
@@ -103,7 +103,9 @@ async function planLeave(
   if (seen.is === "held-by-us") {
     return { is: "unknown", reason: "the transfer is approved, and the registry still shows the name as ours" };
   }
-  await sessions.context.database.transaction((tx) => judgeAbsence(sessions, tx, name, seen, recordOf(transfer)));
+  const { database, clock } = sessions.context;
+  const record = recordOf(transfer, clock.now());
+  await database.transaction((tx) => judgeAbsence(sessions, tx, name, seen, record));
   return { is: "done" };
 }
 

@@ -4,7 +4,7 @@ import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { type AttemptResult, operatorRetryMs } from "#domains/changes/change.ts";
 import type { Answer, Kind, Proof } from "#domains/changes/kind.ts";
-import { askInfo, askInfoOn, later, type NameInfo, ofCommand } from "#domains/changes/proof.ts";
+import { askInfo, askInfoOn, later, type NameInfo, ofCommand, shownOfOurs } from "#domains/changes/proof.ts";
 import { localHandles } from "#domains/contacts/contact-object.ts";
 import type { ContactRefs } from "#domains/contacts/stored.ts";
 import type { WantedHost } from "#domains/name-servers/wanted.ts";
@@ -250,8 +250,11 @@ async function rejected(
 async function proofOfCreate(sessions: RegistrySessions, order: Order, name: NameInfo): Promise<Proof<OrderOutcome>> {
   const { context } = sessions;
   const decided = (outcome: OrderOutcome): Proof<OrderOutcome> => ({ is: "decided", outcome });
-  if (name.is === "unknown") return { is: "unknown", outcome: stillUnknown(context, order, name.reason) };
-  if (order.verify_cause === "created") return { is: "decided", outcome: datesOfCreated(sessions, order, name) };
+  const isCreated = order.verify_cause === "created";
+  if (name.is === "unknown" && !(isCreated && name.shown)) {
+    return { is: "unknown", outcome: stillUnknown(context, order, name.reason) };
+  }
+  if (isCreated || name.is === "unknown") return decided(datesOfCreated(sessions, order, name));
   if (name.is === "held-by-other") return decided({ event: name.is, reason: "the name is held by another registrar" });
   if (name.is === "absent") {
     const reason = "the registry refuses the name as existing, yet does not hold it: it is reserved";
@@ -283,7 +286,9 @@ function ours(sessions: RegistrySessions, order: Order, info: DomainInfo): Order
  * show the name is behind. Nothing is sent again.
  */
 function datesOfCreated(sessions: RegistrySessions, order: Order, name: NameInfo): OrderOutcome {
-  if (name.is === "held-by-us") return ours(sessions, order, name.info);
+  const shown = shownOfOurs(name);
+  if (shown) return ours(sessions, order, shown);
+  if (name.is === "unknown") return stillUnknown(sessions.context, order, name.reason);
   if (name.is === "absent") return stillUnknown(sessions.context, order, "the registry does not show the name yet");
   return unexplained("the registry answered that the name is registered for us, and shows it as another registrar's");
 }
@@ -365,13 +370,20 @@ function datesOf(
   return { registeredAt, expiresAt: exDate ?? termAfter(registeredAt, years) };
 }
 
-/** Asks for the decision about a pending create, whose message may never come; `undefined` while undecided or unknown. */
-export async function lookAtPending(sessions: RegistrySessions, order: Order): Promise<OrderOutcome | undefined> {
+/**
+ * Asks for the decision about a pending create, whose message may never come; `undefined` while undecided or unknown.
+ * @param isApproved a message says that the create was carried out: then an `<info>` need not say whose the name is
+ */
+export async function lookAtPending(
+  sessions: RegistrySessions,
+  order: Order,
+  isApproved = false,
+): Promise<OrderOutcome | undefined> {
   const name = await askInfo(sessions, order.domain_name);
-  if (name.is === "unknown") return undefined;
   if (name.is === "absent") return { event: "absent", reason: "the registry did not approve the registration" };
   if (name.is === "held-by-other") return { event: "held-by-other", reason: "the name is held by another registrar" };
-  if (name.info.statuses.includes("pendingCreate")) return undefined;
-  const registered = registeredOf(sessions.profile, order, name.info);
+  const shown = name.is === "held-by-us" || isApproved ? shownOfOurs(name) : undefined;
+  if (!shown || shown.statuses.includes("pendingCreate")) return undefined;
+  const registered = registeredOf(sessions.profile, order, shown);
   return registered && { event: "ours", registered };
 }

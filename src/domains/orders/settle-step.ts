@@ -22,10 +22,11 @@ export async function settleOrder(sessions: RegistrySessions, order: Order): Pro
 
 type Verdict = OrderOutcome | { refusal: string };
 
-const notAsked = "the registry could not be asked: try again later";
+const refusalOf = ({ shown, reason }: Extract<NameInfo, { is: "unknown" }>) =>
+  shown ? reason : "the registry could not be asked: try again later";
 
 async function asRegistered({ context, profile }: RegistrySessions, order: Order, name: NameInfo): Promise<Verdict> {
-  if (name.is === "unknown") return { refusal: notAsked };
+  if (name.is === "unknown") return { refusal: refusalOf(name) };
   if (name.is === "absent") return { refusal: "the registry does not hold the name" };
   if (name.is === "held-by-other") return { refusal: "another registrar holds the name" };
   if (name.info.statuses.includes("pendingCreate")) {
@@ -42,7 +43,7 @@ function asFailed(order: Order, name: NameInfo): Verdict {
   if (order.settle_as === "failed-forced" || name.is === "absent" || name.is === "held-by-other") {
     return { event: "settled-failed" };
   }
-  if (name.is === "unknown") return { refusal: notAsked };
+  if (name.is === "unknown") return { refusal: refusalOf(name) };
   const advice = "delete it there, cancel the order, or use --force if somebody else is responsible for the name";
   return { refusal: `the registry holds the name for us: ${advice}` };
 }

@@ -7,7 +7,9 @@ export const transferShape = Type.Object(
     status: Type.String({ description: "A trStatus of RFC 5731 §3.1.3.", examples: ["pending"] }),
     requested_at: instant,
     gaining_registrar: textLike("other-registrar"),
-    answer_by: Type.String({ ...instant, description: "When the registry decides by itself." }),
+    answer_by: Type.Optional(
+      Type.String({ ...instant, description: "When the registry decides by itself. Absent: it does not say." }),
+    ),
   },
   { title: "Transfer", description: "Another registrar asks for the name." },
 );
@@ -26,5 +28,5 @@ export function presentTransfer(column: unknown): TransferRecord | undefined {
   const transfer = transferOf(column);
   if (transfer?.status !== "pending") return undefined;
   const { status, requested_at, gaining_registrar, answer_by } = transfer;
-  return { status, requested_at, gaining_registrar, answer_by };
+  return { status, requested_at, gaining_registrar, ...(answer_by !== undefined && { answer_by }) };
 }

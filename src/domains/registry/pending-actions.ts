@@ -103,7 +103,7 @@ export async function decide(
 ): Promise<Decision> {
   // The order's own step finds out what a decided delete or an earlier create means.
   if (order.status !== "Pending" || command !== "domain:create" || !isLatest) return {};
-  const seen = await lookAtPending(sessions, order);
+  const seen = await lookAtPending(sessions, order, panData?.paResult);
   const isHeld = seen?.event === "ours";
   if (panData?.paResult) {
     if (!isHeld) return {};

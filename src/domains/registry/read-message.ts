@@ -15,11 +15,13 @@ import {
   findToldNames,
   namesInText,
   namesOf,
+  servedNames,
   type Told,
   tell,
 } from "#domains/registry/told-names.ts";
 import { readTransferMessage } from "#domains/registry/transfer-messages.ts";
 import type { BalanceData } from "#registry/epp/commands/messages/balance-data.ts";
+import { namesAt } from "#registry/epp/commands/messages/named-data.ts";
 import type { ToldObject } from "#registry/epp/commands/messages/told-objects.ts";
 import type { PollMessage } from "#registry/epp/commands/session/poll-request.ts";
 import { compileRules, type FindRule, type MessageRule, outcomeField } from "#registry/message-rules.ts";
@@ -61,13 +63,16 @@ export async function readMessage(
     return { ...first, doubt, effects: typed.flatMap(({ effects }) => effects) };
   }
   if (balance) return readBalance(sessions, balance);
-  if (told && !panData && !trnData) return readObject(sessions, message, told);
+  if (told && !panData && !trnData && !message.named) return readObject(sessions, message, told);
   return readNotice(sessions, message);
 }
 
-async function readTransfer(sessions: RegistrySessions, { trnData }: PollMessage): Promise<Reading | undefined> {
+async function readTransfer(
+  sessions: RegistrySessions,
+  { trnData, queuedAt }: PollMessage,
+): Promise<Reading | undefined> {
   if (!trnData) return undefined;
-  const effect = await readTransferMessage(sessions, trnData);
+  const effect = await readTransferMessage(sessions, trnData, queuedAt);
   const domainName = trnData.object === "domain" ? trnData.id.toLowerCase() : undefined;
   if (!effect) return { kind: "transfer", outcome: "kept", isUnexplained: true, domainName, effects: [] };
   return { kind: "transfer", outcome: "applied", isUnexplained: false, domainName, effects: [effect] };
@@ -140,12 +145,16 @@ async function readNotice(sessions: RegistrySessions, message: PollMessage): Pro
   rulesOf.set(rules, findRule);
   const rule = findRule(message);
   const kind = message.dataNames[0] ?? "notice";
-  switch (rule?.[outcomeField]) {
+  const named = rule?.data && rule.names ? namesAt(message.data, rule.data, rule.names) : message.named?.names;
+  switch (rule?.[outcomeField] ?? (named && "named")) {
     case "tell": {
-      const { here } = await findToldNames(sessions, namesInText(message.text, suffixes));
+      const names = [...new Set([...servedNames(named ?? [], suffixes), ...namesInText(message.text, suffixes)])];
+      const { here } = await findToldNames(sessions, names);
       const what: Told = { event: "registry-notice", note: describeNotice(message) };
       return { kind, outcome: "told", domainName: here[0], effects: [(tx) => tell(sessions, tx, here, what)] };
     }
+    case "named":
+      return readNamed(sessions, message, { kind, names: servedNames(named ?? [], suffixes) });
     case "keep":
       return { kind, outcome: "kept", effects: [] };
     case "alarm":
@@ -153,4 +162,22 @@ async function readNotice(sessions: RegistrySessions, message: PollMessage): Pro
     default:
       return { kind, outcome: "kept", isUnexplained: true, effects: [] };
   }
+}
+
+/** Tells the names in data of a known form. The registry may hold a name for us that nobody has here: a person must find out. */
+async function readNamed(
+  sessions: RegistrySessions,
+  message: PollMessage,
+  { kind, names }: { kind: string; names: string[] },
+): Promise<Reading> {
+  const { here, strangers } = await findToldNames(sessions, names);
+  const what: Told = { event: "registry-notice", note: describeNotice(message) };
+  const isExplained = names.length > 0 && strangers.length === 0;
+  return {
+    kind,
+    outcome: isExplained && here.length > 0 ? "told" : "kept",
+    domainName: here[0] ?? names[0],
+    isUnexplained: !isExplained,
+    effects: [(tx) => tell(sessions, tx, here, what)],
+  };
 }

@@ -47,6 +47,8 @@ export interface ToldNames {
   here: string[];
   /** Not here, and nobody's surprise: it has left, or is being registered. */
   isKnown: boolean;
+  /** Neither. */
+  strangers: string[];
 }
 
 /** Which of these names, or of the names above them, are ours. */
@@ -54,10 +56,13 @@ export async function findToldNames(
   { context, profile }: RegistrySessions,
   names: readonly string[],
 ): Promise<ToldNames> {
-  if (names.length === 0) return { here: [], isKnown: false };
+  if (names.length === 0) return { here: [], isKnown: false, strangers: [] };
   const rows = await context.database.query(knownNames, { registry_id: profile.id, names: names.slice() });
   const here = rows.flatMap(({ is_here, domain_name }) => (is_here && domain_name !== null ? [domain_name] : []));
-  return { here, isKnown: rows.some((row) => row.is_known) };
+  const strangers = rows.flatMap(({ is_here, is_known, domain_name }) =>
+    is_here || is_known || domain_name === null ? [] : [domain_name],
+  );
+  return { here, isKnown: rows.some((row) => row.is_known), strangers };
 }
 
 /** The name of a domain, or a host's and those above it, of which one may be ours. */
@@ -76,9 +81,12 @@ export function namesInText(text: string, suffixes: readonly string[]): string[]
       .slice(0, textCharsMax)
       .toLowerCase()
       .match(/[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,10}/g) ?? [];
-  const served = words.filter((word) => suffixes.some((suffix) => word.endsWith(`.${suffix}`)));
-  return [...new Set(served)].slice(0, namesInTextMax);
+  return [...new Set(servedNames(words, suffixes))].slice(0, namesInTextMax);
 }
+
+/** Those under the registry's suffixes. */
+export const servedNames = (names: readonly string[], suffixes: readonly string[]): string[] =>
+  names.filter((name) => suffixes.some((suffix) => name.endsWith(`.${suffix}`)));
 
 export async function tell(
   { context, profile }: RegistrySessions,
@@ -117,7 +125,7 @@ function describeShown(info: NonNullable<ToldObject["shown"]>): string {
 }
 
 /** What a message without an extension says of an object: its text, or at least what its data are. */
-export function describeNotice({ text, dataNames }: PollMessage, told?: ToldObject): string {
+export function describeNotice({ text, dataNames, named }: PollMessage, told?: ToldObject): string {
   const { rgpStatus } = told ?? {};
-  return [text || dataNames[0], rgpStatus].filter(Boolean).join(": ");
+  return [text || dataNames[0], rgpStatus, named?.facts.join(", ")].filter(Boolean).join(": ");
 }

@@ -37,18 +37,23 @@ const clearTransfer = statement(
 /** Writes what a message means, in the transaction that stores it. */
 export type TransferEffect = (tx: Transaction) => Promise<void>;
 
-/** @returns undefined when an operator must read the message, because it is about no name that we have or had */
+/**
+ * @param queuedAt when the registry queued the message: no transfer in it was requested later
+ * @returns undefined when an operator must read the message, because it is about no name that we have or had
+ */
 export async function readTransferMessage(
   sessions: RegistrySessions,
   data: TransferData | undefined,
+  queuedAt: Date | undefined,
 ): Promise<TransferEffect | undefined> {
   if (data?.object !== "domain") return undefined;
   const { context, profile } = sessions;
+  const toldAt = queuedAt ?? context.clock.now();
   const name = data.id.toLowerCase();
   const [found] = await context.database.query(findName, { name, registry_id: profile.id });
   if (found?.is_here) {
     const seen = await askInfo(sessions, name);
-    return (tx) => applyTransfer(sessions, tx, { name, data, seen });
+    return (tx) => applyTransfer(sessions, tx, { name, transfer: recordOf(data, toldAt), seen });
   }
   // A name that we have asked for ourselves comes by no order.
   return found?.has_left && data.reID !== profile.registrarId ? async () => {} : undefined;
@@ -56,15 +61,18 @@ export async function readTransferMessage(
 
 interface Told {
   name: string;
-  data: TransferData;
+  transfer: TransferRecord;
   seen: NameInfo;
 }
 
-async function applyTransfer(sessions: RegistrySessions, tx: Transaction, { name, data, seen }: Told): Promise<void> {
-  const transfer = recordOf(data);
-  const isPending = data.status === "pending";
+async function applyTransfer(
+  sessions: RegistrySessions,
+  tx: Transaction,
+  { name, transfer, seen }: Told,
+): Promise<void> {
+  const isPending = transfer.status === "pending";
   const now = sessions.context.clock.now();
-  const which = { name, registry_id: sessions.profile.id, requested_at: data.reDate };
+  const which = { name, registry_id: sessions.profile.id, requested_at: transfer.requested_at };
   if (!isPending && !isApproved(transfer)) await tx.query(clearTransfer, { ...which, look_at: now });
   if (seen.is === "absent" || seen.is === "held-by-other") {
     await judgeAbsence(sessions, tx, name, seen, isPending || isApproved(transfer) ? transfer : undefined);
@@ -79,8 +87,8 @@ async function applyTransfer(sessions: RegistrySessions, tx: Transaction, { name
   await tx.query(showTransfer, { transfer, look_at: lookAt, ...which });
 }
 
-/** A transfer as it is stored. */
-export function recordOf({ status, reDate, reID, acDate }: TransferData): TransferRecord {
-  const times = { requested_at: reDate.toISOString(), answer_by: acDate.toISOString() };
-  return { status, gaining_registrar: reID, ...times };
+/** A transfer as it is stored. @param toldAt takes the place of a reDate that the registry leaves out */
+export function recordOf({ status, reDate, reID, acDate }: TransferData, toldAt: Date): TransferRecord {
+  const answerBy = acDate && { answer_by: acDate.toISOString() };
+  return { status, gaining_registrar: reID, requested_at: (reDate ?? toldAt).toISOString(), ...answerBy };
 }

@@ -10,6 +10,8 @@ export interface CommandFacts {
   readonly contact?: ContactFacts | undefined;
   /** About an info: the registry issues the name's auth code to its registrar, or withdraws it. */
   readonly issuedCode?: "request" | "cancel" | undefined;
+  /** About an update, which says nothing else: the registry sends the name's auth code to its holder. */
+  readonly sendsCodeToHolder?: boolean | undefined;
 }
 
 export interface ContactFacts {

@@ -31,6 +31,7 @@ describe("a registry of EURid's family", () => {
       "http://www.eurid.eu/xml/epp/domain-ext-2.4",
       "http://www.eurid.eu/xml/epp/authInfo-1.1",
       "urn:ietf:params:xml:ns:secDNS-1.1",
+      "http://www.eurid.eu/xml/epp/poll-1.2",
     ]);
   });
 

@@ -4,13 +4,20 @@ import type { Dialect } from "#registry/epp/dialect.ts";
 import { contactNamespace } from "#registry/epp/namespaces.ts";
 import { isElement, type XmlElement } from "#registry/epp/xml/xml.ts";
 
+/**
+ * Whose secret a name's authInfo is: ours; the registry's, which ignores the one in a create, and gives its own to us by the family's
+ * extension or not at all ("registry"), shows it in `<info>`, or sends it to the holder when we ask; or there is none.
+ */
+export const authInfoPolicies = ["ours", "registry", "shown", "holder", "none"] as const;
+
 /** The fields of a profile that a family may decide. */
 export interface FlavouredFields {
   readonly contactIds?: "client" | "server";
   readonly contactPerRole?: boolean;
   readonly contactTypes?: ("admin" | "tech" | "billing")[];
   readonly hostModel?: "objects" | "attributes";
-  readonly authInfo?: "ours" | "registry" | "none";
+  readonly authInfo?: (typeof authInfoPolicies)[number];
+  readonly infoWithoutRegistrar?: "unknown" | "ours" | "others";
   readonly secDns?: "ds" | "keys" | "none";
   readonly lockNewNames?: boolean;
   readonly transferProhibitedDays?: number;

@@ -1,6 +1,7 @@
 /**
  * The kind `auth-code`: a name's authInfo, with which another registrar can request its transfer (RFC 9154). `<info>` need not
- * show it, so an answer 1000 is the proof. A code is drawn once, so after a lost answer the same one is set again.
+ * show it, so an answer 1000 is the proof. A code is drawn once, so after a lost answer the same one is set again. Where the code is the
+ * registry's, the order fetches it, or makes the registry send it to the holder.
  */
 import { statement } from "#db/statement.ts";
 import { describeAnswer } from "#domains/changes/kind.ts";
@@ -10,8 +11,8 @@ import { type ChangeOrder, changeSecretRow } from "#domains/managing/change-orde
 import { type OrderKind, type Plan, whileHeld } from "#domains/managing/order-kind.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { newAuthCode } from "#lib/auth-code.ts";
-import { domainInfo } from "#registry/epp/commands/domain/info.ts";
-import { domainUpdate } from "#registry/epp/commands/domain/update.ts";
+import { type DomainInfo, domainInfo } from "#registry/epp/commands/domain/info.ts";
+import { domainCodeRequest, domainUpdate } from "#registry/epp/commands/domain/update.ts";
 import { flavourOf } from "#registry/flavours/flavours.ts";
 
 const codeOfName = statement("auth-code-of-name", "SELECT change_code FROM auth_codes WHERE domain_name = $name", {
@@ -35,7 +36,10 @@ export const authCodeKind: OrderKind = {
   pendingStatus: "pendingUpdate",
 
   plan: whileHeld((sessions, order, info, ask) => {
+    const { authInfo } = sessions.profile;
     if (flavourOf(sessions.profile)?.issuesCodes) return askRegistry(sessions, order, ask);
+    if (authInfo === "shown") return planShown(sessions, order, info);
+    if (authInfo === "holder") return planForHolder(sessions, order);
     if (order.attempts.some(({ result_code }) => result_code === doneCode)) return { is: "done" };
     const input = order.input as AuthCodeInput;
     if ("replaces" in input) return planEnd(sessions, order, input.replaces);
@@ -65,11 +69,38 @@ async function askRegistry({ context, profile }: RegistrySessions, order: Change
   if (isEnd) return { is: "done" };
   const code = answer.data?.authInfo;
   if (!code) return { is: "unknown", reason: `${profile.id} has answered the request for an auth code without one` };
-  const sealed = context.sealer.seal(changeSecretRow(changeCode), code);
-  const [kept] = await context.database.query(keepIssued, { id: order.id, version: order.version, sealed });
+  return (await keepSecret(context, order, context.sealer.seal(changeSecretRow(changeCode), code))) ?? { is: "done" };
+}
+
+/** A registry whose `<info>` shows the code, which is its own. At its end here it stays valid there: nobody but the registry changes it. */
+async function planShown({ context, profile }: RegistrySessions, order: ChangeOrder, info: DomainInfo): Promise<Plan> {
+  if ("replaces" in (order.input as AuthCodeInput)) return { is: "done" };
+  if (!info.authInfo) return { is: "unknown", reason: `${profile.id} shows no auth code of the name` };
+  const sealed = context.sealer.seal(changeSecretRow(order.change_code), info.authInfo);
+  return (await keepSecret(context, order, sealed)) ?? { is: "done" };
+}
+
+/** The code that was drawn when the order was accepted is nobody's. Asked again after a lost answer, the registry sends it twice. */
+async function planForHolder({ context }: RegistrySessions, order: ChangeOrder): Promise<Plan> {
+  const { attempts, domain_name: name, input, secret_sealed } = order;
+  if ("replaces" in (input as AuthCodeInput)) return { is: "done" };
+  const changed = secret_sealed === null ? undefined : await keepSecret(context, order, null);
+  if (changed) return changed;
+  if (attempts.some(({ result_code }) => result_code === doneCode)) return { is: "done" };
+  return { is: "send", command: domainCodeRequest(name) };
+}
+
+/** Replaces the secret with which the order ends. @returns why it could not */
+async function keepSecret(
+  { database }: RegistrySessions["context"],
+  order: ChangeOrder,
+  sealed: Buffer | null,
+): Promise<Plan | undefined> {
+  const [kept] = await database.query(keepIssued, { id: order.id, version: order.version, sealed });
   if (!kept) return { is: "unknown", reason: "the order was changed while the registry was asked" };
   order.version = kept.version;
-  return { is: "done" };
+  order.secret_sealed = sealed;
+  return undefined;
 }
 
 /** Replaces a code at its end, unless a newer order has set another one meanwhile. */

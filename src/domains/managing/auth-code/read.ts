@@ -9,10 +9,10 @@ import type { UseCase } from "#use-case/use-case.ts";
 
 const codeForOwner = statement(
   "auth-code-for-owner",
-  `SELECT domain.domain_name, code.change_code, code.code_sealed, code.expires_at
+  `SELECT domain.domain_name, domain.registry_id, code.change_code, code.code_sealed, code.expires_at
    FROM domains AS domain LEFT JOIN auth_codes AS code ON code.domain_name = domain.domain_name AND code.expires_at > $now
    WHERE domain.reseller_id = $reseller_id AND domain.domain_name = $name`,
-  { domain_name: "text", change_code: "text?", code_sealed: "bytea?", expires_at: "timestamptz?" },
+  { domain_name: "text", registry_id: "text", change_code: "text?", code_sealed: "bytea?", expires_at: "timestamptz?" },
 );
 
 const authCodeShape = Type.Object(
@@ -29,13 +29,17 @@ export const readAuthCode: UseCase = {
     answers: { 200: { description: "The code.", body: authCodeShape } },
   },
 
-  async handle({ database, clock, sealer }, request) {
+  async handle({ database, clock, sealer, registries }, request) {
     const name = parsePathName(request.params.domain_name ?? "");
     const { resellerId } = request.caller;
     const [row] = await database.query(codeForOwner, { reseller_id: resellerId, name, now: clock.now() });
     if (!row) throw new ApiError("domain_not_found");
-    const { domain_name, change_code, code_sealed, expires_at } = row;
-    if (change_code === null || code_sealed === null) throw new ApiError("auth_code_not_found");
+    const { domain_name, registry_id, change_code, code_sealed, expires_at } = row;
+    if (change_code === null || code_sealed === null) {
+      const isSent = registries.find(({ id }) => id === registry_id)?.authInfo === "holder";
+      const text = "The registry of this name sends its codes to the name's holder, and shows them to nobody else.";
+      throw new ApiError("auth_code_not_found", isSent ? { text } : {});
+    }
     const code = sealer.open(changeSecretRow(change_code), code_sealed);
     const body: Static<typeof authCodeShape> = {
       domain_name,

@@ -25,8 +25,8 @@ export interface ContactInfo {
   readonly voice: string | undefined;
   readonly fax: string | undefined;
   readonly email: string | undefined;
-  /** The sponsoring registrar. */
-  readonly clID: string;
+  /** The sponsoring registrar; without it nothing says that the object is ours. */
+  readonly clID: string | undefined;
   readonly crID: string | undefined;
   readonly crDate: Date | undefined;
   readonly upDate: Date | undefined;
@@ -61,7 +61,7 @@ export function contactInfo(
         voice: find("voice"),
         fax: find("fax"),
         email: find("email"),
-        clID: getText(infData, contactNamespace, "clID"),
+        clID: findText(infData, contactNamespace, "clID"),
         crID: find("crID"),
         crDate: tolerate(() => findDate(infData, contactNamespace, "crDate")),
         upDate: tolerate(() => findDate(infData, contactNamespace, "upDate")),

@@ -229,6 +229,21 @@ describe("what we understand", () => {
     assert.deepEqual([info?.statuses, info?.rgpStatuses, info?.contacts, info?.subordinateHosts], [[], [], [], []]);
   });
 
+  test("info and transfer: answers without the clID, the dates or the acID that the RFC requires are read as far as they go", () => {
+    for (const clID of ["", "<domain:clID/>"]) {
+      const resData = `<domain:infData><domain:name>example.com</domain:name><domain:status s="ok"/>${clID}</domain:infData>`;
+      const info = read(domainInfo(name), { resData });
+      assert.deepEqual([info?.name, info?.statuses, info?.clID], [name, ["ok"], undefined]);
+    }
+    const resData = `<domain:trnData><domain:name>example.com</domain:name><domain:trStatus>pending</domain:trStatus><domain:reID>ClientX</domain:reID></domain:trnData>`;
+    const { status, reID, reDate, acID, acDate } = read(domainTransfer("query", { name }), { resData }) ?? {};
+    assert.deepEqual([status, reID, reDate, acID, acDate], ["pending", "ClientX", undefined, undefined, undefined]);
+    const without = (element: string) => resData.replace(new RegExp(`<domain:${element}>.*?</domain:${element}>`), "");
+    for (const element of ["trStatus", "reID"]) {
+      assert.throws(() => read(domainTransfer("query", { name }), { resData: without(element) }), XmlError);
+    }
+  });
+
   test("renew: the new exDate", () => {
     assert.deepEqual(read(renew, renewAnswer), { name, exDate: new Date("2005-04-03T22:00:00Z") });
   });

@@ -43,8 +43,8 @@ export interface DomainInfo {
   readonly nameServers: NameServers | undefined;
   /** Names of its subordinate hosts. */
   readonly subordinateHosts: readonly string[];
-  /** The sponsoring registrar. */
-  readonly clID: string;
+  /** The sponsoring registrar. RFC 5731 §3.1.2 requires it, and some registries leave it out, for others or for everybody. */
+  readonly clID: string | undefined;
   readonly crID: string | undefined;
   readonly crDate: Date | undefined;
   readonly exDate: Date | undefined;
@@ -87,7 +87,7 @@ export function parseDomainInfo(infData: XmlElement, extension: XmlElement | und
     contacts: findDomainContacts(infData),
     nameServers: findNameServers(infData),
     subordinateHosts: findChildren(infData, domainNamespace, "host").map(textOf),
-    clID: getText(infData, domainNamespace, "clID"),
+    clID: findText(infData, domainNamespace, "clID"),
     crID: findText(infData, domainNamespace, "crID"),
     crDate: findDate(infData, domainNamespace, "crDate"),
     exDate: findDate(infData, domainNamespace, "exDate"),

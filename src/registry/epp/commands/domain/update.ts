@@ -57,6 +57,14 @@ export function domainUpdate(request: DomainUpdateRequest): EppCommand<undefined
   };
 }
 
+/**
+ * Asks the registry to send the name's auth code to its holder. RFC 5731 §3.2.5 allows an update without add, rem and chg if it is
+ * extended: the extension, which says what is asked for, is the registry's (profile or flavour).
+ */
+export function domainCodeRequest(name: string): EppCommand<undefined> {
+  return { ...domainUpdate({ name }), facts: { sendsCodeToHolder: true } };
+}
+
 function partsElement(name: "add" | "rem", parts: DomainParts | undefined): XmlElement | undefined {
   if (!parts) return undefined;
   return domain(name, [

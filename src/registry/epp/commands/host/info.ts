@@ -19,8 +19,8 @@ export interface HostInfo {
   /** E.g. "ok", "linked". */
   readonly statuses: readonly string[];
   readonly addresses: readonly string[];
-  /** The sponsoring registrar. */
-  readonly clID: string;
+  /** The sponsoring registrar; without it nothing says that the object is ours. */
+  readonly clID: string | undefined;
   readonly crID: string | undefined;
   readonly crDate: Date | undefined;
   readonly upDate: Date | undefined;
@@ -41,7 +41,7 @@ export function hostInfo(name: string): EppCommand<HostInfo> {
         roid: findText(infData, hostNamespace, "roid"),
         statuses: findChildren(infData, hostNamespace, "status").map((status) => getAttribute(status, "s")),
         addresses: findChildren(infData, hostNamespace, "addr").map(textOf),
-        clID: getText(infData, hostNamespace, "clID"),
+        clID: findText(infData, hostNamespace, "clID"),
         crID: findText(infData, hostNamespace, "crID"),
         crDate: tolerate(() => findDate(infData, hostNamespace, "crDate")),
         upDate: tolerate(() => findDate(infData, hostNamespace, "upDate")),

@@ -51,9 +51,6 @@ function findRgpNotice(resData: XmlElement | undefined): ToldObject | undefined 
 
 const nameCharsMax = 100;
 
-/** The names of the data in these elements, as "delData (http://…)": what kind of message it is. */
-export function dataNamesOf(parents: readonly (XmlElement | undefined)[]): string[] {
-  return parents
-    .flatMap((parent) => parent?.children.filter(isElement) ?? [])
-    .map(({ name, namespace }) => `${name} (${namespace})`.slice(0, nameCharsMax));
-}
+/** The names of these data, as "delData (http://…)": what kind of message it is. */
+export const dataNamesOf = (data: readonly XmlElement[]): string[] =>
+  data.map(({ name, namespace }) => `${name} (${namespace})`.slice(0, nameCharsMax));

@@ -4,6 +4,7 @@ import type { TransferData } from "#registry/epp/commands/domain/transfer-data.t
 import { findTransferData } from "#registry/epp/commands/domain/transfer-data.ts";
 import { type BalanceData, findBalanceData } from "#registry/epp/commands/messages/balance-data.ts";
 import { type ChangeData, findChangeData } from "#registry/epp/commands/messages/change-data.ts";
+import { findNamedData, findWrappedData, type NamedData } from "#registry/epp/commands/messages/named-data.ts";
 import { dataNamesOf, findToldObject, type ToldObject } from "#registry/epp/commands/messages/told-objects.ts";
 import { contactNamespace, domainNamespace, eppNamespace, hostNamespace } from "#registry/epp/namespaces.ts";
 import type { ResponseFrame } from "#registry/epp/response.ts";
@@ -52,6 +53,10 @@ export interface PollMessage {
   readonly balance: BalanceData | undefined;
   /** The object that other data are about. */
   readonly told: ToldObject | undefined;
+  /** Domains that data of the registry's own name, where their form is known. */
+  readonly named: NamedData | undefined;
+  /** All data but panData, for rules that say where names stand. Not to be kept or logged: it may have secrets. */
+  readonly data: readonly XmlElement[];
   /** The names of all data but panData: "delData (http://…)". */
   readonly dataNames: readonly string[];
   /** The payload of a message without panData, as XML without credentials and personal data; undefined when there is none. */
@@ -72,22 +77,26 @@ export function pollRequest(): EppCommand<PollMessage> {
 
 function parseMessage(response: ResponseFrame): PollMessage {
   if (!response.messageQueue) throw new XmlError("<msgQ> is missing in <response>");
-  // A message that cannot be parsed must not block the queue: it is returned as raw payload.
-  const panData = tolerate(() => findPanData(response.resData));
   const { messageQueue, resData, extension } = response;
+  const answer = findWrappedData(resData) ?? resData;
+  // A message that cannot be parsed must not block the queue: it is returned as raw payload.
+  const panData = tolerate(() => findPanData(answer));
   const message = findChild(messageQueue, eppNamespace, "msg");
   const parents = [resData, extension, dataInText(message)];
+  const data = panData ? [] : parents.flatMap((parent) => parent?.children.filter(isElement) ?? []);
   return {
     count: findCount(messageQueue),
     id: getAttribute(messageQueue, "id"),
     queuedAt: tolerate(() => findDate(messageQueue, eppNamespace, "qDate")),
     text: message ? textOf(message).replace(/\s+/g, " ") : "",
     panData,
-    trnData: tolerate(() => findTransferData(resData)),
+    trnData: tolerate(() => findTransferData(answer)),
     changeData: tolerate(() => findChangeData(extension)),
     balance: tolerate(() => findBalanceData(parents)),
-    told: panData ? undefined : findToldObject(response),
-    dataNames: panData ? [] : dataNamesOf(parents),
+    told: panData ? undefined : findToldObject({ resData: answer, extension }),
+    named: findNamedData(data),
+    data,
+    dataNames: dataNamesOf(data),
     payload: panData ? undefined : rawPayload(parents),
   };
 }
