@@ -1,5 +1,6 @@
 /** Serves the documentation under /docs, from the files that `npm run docs` builds. It needs no signature. */
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { extname, join, sep } from "node:path";
@@ -32,6 +33,9 @@ export interface DocsSite {
   isFor(message: IncomingMessage): boolean;
   answer(message: IncomingMessage): Promise<HttpAnswer>;
 }
+
+/** Whether the documentation has been built. */
+export const hasDocsSite = () => existsSync(join(builtFolder, "index.html"));
 
 /** The files, about 6 MB, are read at the first request, and kept. @param folder the built site */
 export function createDocsSite(folder = builtFolder): DocsSite {

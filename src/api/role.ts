@@ -4,6 +4,7 @@ import { startServer } from "#api/server.ts";
 import { buildContext } from "#build-context.ts";
 import type { Config } from "#config.ts";
 import type { Context } from "#context.ts";
+import { requirePostgres } from "#db/server-version.ts";
 import { statement } from "#db/statement.ts";
 import { noteRestore } from "#events/log.ts";
 import { followCertificate } from "#front/certificate.ts";
@@ -27,6 +28,7 @@ const rememberStart = statement("api-started", "INSERT INTO replay_journals (sta
 export async function startApi(config: Config): Promise<Role> {
   if (config.plainHttp === "refused") throw new WrongSetting(plainHttpRefusal(config));
   const context = buildContext(config, "api");
+  await requirePostgres(config.databaseUrl, "api");
   const { clock, log, database } = context;
   const windowSeconds = config.signatureWindowSeconds;
   const replayGuard = createReplayGuard({ journalDir: config.replayDir, clock, log, windowSeconds });
@@ -42,6 +44,7 @@ export async function startApi(config: Config): Promise<Role> {
   const stopping = new AbortController();
   const server = await startServer(context, {
     stopping: stopping.signal,
+    isSandbox: config.deployment === "sandbox",
     host: config.apiHost,
     port: config.apiPort,
     replayGuard,

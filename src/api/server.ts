@@ -1,7 +1,8 @@
 /** The API's server: which requests reach the edge, and how all others are answered. */
 import type { IncomingMessage } from "node:http";
-import { createDocsSite } from "#api/docs-site.ts";
+import { createDocsSite, hasDocsSite } from "#api/docs-site.ts";
 import { createEdge, type EdgeOptions } from "#api/edge.ts";
+import { createFirstPage } from "#api/first-page.ts";
 import { bodyBytesMax, describedRequestBytesMax, headerBytesMax, targetBytesMax } from "#api/request-limits.ts";
 import { parseTarget } from "#api/signing/signature.ts";
 import type { Context } from "#context.ts";
@@ -29,12 +30,15 @@ export interface ServerOptions extends EdgeOptions, FrontOptions {
   requestTimeoutMs?: number;
   /** Fires some time before the server closes: from then on it is not ready. */
   stopping?: AbortSignal;
+  /** Whether its first page says how to try it. Default no. */
+  isSandbox?: boolean;
 }
 
 /** @param options at most 10,000 connections by default @throws when the address cannot be listened on */
 export function startServer(context: Context, options: ServerOptions): Promise<HttpServer> {
   const edge = createEdge(context, options);
   const docs = createDocsSite();
+  const firstPage = createFirstPage({ hasDocs: hasDocsSite(), isSandbox: options.isSandbox ?? false });
   // Node draws the randomness of many UUIDs at once: 0.9 µs each, against 3.2 µs for random bytes of their own.
   const requestId = () => context.random.uuid().replaceAll("-", "").slice(0, requestIdDigits);
   const refuse = (error: ApiError, sourceAddress: string) => edge.refuse(error, requestId(), sourceAddress);
@@ -44,11 +48,12 @@ export function startServer(context: Context, options: ServerOptions): Promise<H
     const operational = isOperational(message) && answerOperator(context, options, message);
     if (operational) return operational;
     if (docs.isFor(message)) return docs.answer(message);
+    if (firstPage.isFor(message)) return firstPage.answer;
     const { method = "", url = "", headers } = message;
     const body = await takeBody(message);
     const mistake = body instanceof ApiError ? body : findMistake(message);
     if (mistake) return { ...refuse(mistake, sourceAddress), isLast: true };
-    return edge.answer({
+    const answered = await edge.answer({
       requestId: requestId(),
       method,
       // The edge matches the API's paths from the raw target, so that no decoding can move a separator.
@@ -59,6 +64,7 @@ export function startServer(context: Context, options: ServerOptions): Promise<H
       sourceAddress,
       signal,
     });
+    return firstPage.besides(message, answered);
   }
 
   return startHttpServer({

@@ -3,6 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { Client } from "pg";
 import { translateError } from "#db/errors.ts";
+import { refuseOldPostgres } from "#db/server-version.ts";
 
 export interface MigrateOptions {
   /** Default: db/migrations of this repository. */
@@ -46,7 +47,7 @@ const jobQueueFile = fileURLToPath(new URL("../../db/job-queue.sql", import.meta
  * transaction. Several processes may call it at once.
  * @returns the names of the files applied now
  * @throws MigrationError when the database belongs to another program, or has applied a file that this version lacks or
- * has with other content; DatabaseUnavailable
+ * has with other content; OldPostgres; DatabaseUnavailable
  */
 export async function migrate(url: string, options: MigrateOptions = {}): Promise<{ applied: string[] }> {
   const migrations = await readMigrations(options.migrationsDir ?? defaultMigrationsDir);
@@ -54,6 +55,7 @@ export async function migrate(url: string, options: MigrateOptions = {}): Promis
   client.on("error", () => {});
   try {
     await client.connect();
+    await refuseOldPostgres(client);
     await client.query("SELECT pg_advisory_lock($1)", [migrationLock]);
     await refuseForeign(client);
     await client.query(createTable);
@@ -80,6 +82,7 @@ export async function listPendingMigrations(url: string): Promise<string[]> {
   client.on("error", () => {});
   try {
     await client.connect();
+    await refuseOldPostgres(client);
     await refuseForeign(client);
     const { rows } = await client.query<{ exists: boolean }>("SELECT to_regclass('migrations') IS NOT NULL AS exists");
     const history = rows[0]?.exists ? (await client.query<Applied>(selectHistory)).rows : [];

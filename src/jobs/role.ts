@@ -1,5 +1,6 @@
 import { buildContext } from "#build-context.ts";
 import type { Config } from "#config.ts";
+import { requirePostgres } from "#db/server-version.ts";
 import { noteRestore } from "#events/log.ts";
 import { startWorker } from "#jobs/worker.ts";
 import type { Role } from "#role.ts";
@@ -9,6 +10,7 @@ import { startWatch } from "#watch/look-around.ts";
 /** The role `worker`. */
 export async function startWorkerRole(config: Config): Promise<Role> {
   const context = buildContext(config, "worker");
+  await requirePostgres(config.databaseUrl, "worker");
   await noteRestore(context);
   const worker = await startWorker(context, config.databaseUrl);
   context.log.info("the worker is working");

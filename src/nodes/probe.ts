@@ -52,7 +52,34 @@ async function probeSite(options: ProbeOptions): Promise<void> {
   if (status >= 500 || body.trim() === noSiteText) throw new NodeUnavailable(`the site answers ${status}`);
 }
 
+type FtpOptions = Pick<ProbeOptions, "ftp" | "identifier" | "random" | "log" | "folder">;
+
+/**
+ * Logs in over TLS, and sends a file through a passive data connection: proves that an address leads to the account's FTP server.
+ * @throws NodeUnavailable
+ */
+export async function probeLogin(options: FtpOptions, login: ProbeLogin): Promise<void> {
+  try {
+    await upload(options, login, async () => {});
+  } catch (error) {
+    throw new NodeUnavailable((error as Error).message, { cause: error });
+  }
+}
+
 async function probeUpload(options: ProbeOptions, login: ProbeLogin): Promise<void> {
+  await upload(options, login, async (name, content) => {
+    const { status, body } = await readPage(options, `/${name}`);
+    if (status === 200 && body === content) return;
+    throw new NodeUnavailable(`the uploaded page reads back differently, with status ${status}`);
+  });
+}
+
+/** @param look runs while the file is there */
+async function upload(
+  options: FtpOptions,
+  login: ProbeLogin,
+  look: (name: string, content: string) => Promise<void>,
+): Promise<void> {
   const { ftp, random, folder = "/www" } = options;
   const name = `${namePrefix}${random.bytes(16).toString("hex")}.txt`;
   const content = random.bytes(32).toString("hex");
@@ -68,10 +95,10 @@ async function probeUpload(options: ProbeOptions, login: ProbeLogin): Promise<vo
     await client.cd(folder);
     await removeLeftovers(client, options);
     await client.uploadFrom(Readable.from([content]), name);
-    const { status, body } = await readPage(options, `/${name}`);
-    await client.remove(name);
-    if (status !== 200 || body !== content) {
-      throw new NodeUnavailable(`the uploaded page reads back differently, with status ${status}`);
+    try {
+      await look(name, content);
+    } finally {
+      await client.remove(name);
     }
   } finally {
     client.close();
@@ -87,7 +114,7 @@ function trustOf(login: ProbeLogin): ConnectionOptions {
 }
 
 /** Deletes the files of probes that were killed. */
-async function removeLeftovers(client: Client, { identifier, log }: ProbeOptions): Promise<void> {
+async function removeLeftovers(client: Client, { identifier, log }: FtpOptions): Promise<void> {
   for (const { name } of await client.list()) {
     if (!name.startsWith(namePrefix)) continue;
     await client.remove(name);

@@ -50,12 +50,13 @@ export function greeting({ key, isNew }: Seeded, running: Running, dataDir: stri
   const lines = [
     "Deedhouse is running. Ctrl-C stops it.",
     "",
-    `  API             ${url}`,
+    `  API             ${url} (also in a browser)`,
+    `  documentation   ${url}/docs/`,
     `  FTP             ${at(ftp)}`,
     `  web sites       http://<identifier>.localhost:${web.port}/`,
     ...registries.map((registry) => {
       const suffixes = registry.suffixes.map((suffix) => `.${suffix}`).join(" and ");
-      return `  registry (EPP)  ${at(registry)}, names under ${suffixes}`;
+      return `  registry (EPP)  ${at(registry)}, names under ${suffixes}, control port ${registry.controlPort}`;
     }),
     `  PostgreSQL      ${new URL(running.databaseUrl).host}`,
     `  data            ${dataDir} (logs in ${dataDir}/logs)`,
@@ -74,6 +75,22 @@ export function greeting({ key, isNew }: Seeded, running: Running, dataDir: stri
     "  npx deedhouse domains register hello.example --wait",
     "  npx deedhouse hosting create hello.example --pack 14490 --generate-password --wait",
     "",
+    ...testingTools(url, registries[0]!),
+    "",
   ];
   return lines.join("\n");
+}
+
+/** What a sandbox has for the tests of a reseller's program. */
+function testingTools(url: string, { controlPort }: RunningRegistry): string[] {
+  const control = `http://127.0.0.1:${controlPort}`;
+  return [
+    `Test your integration (${url}/docs/testing):`,
+    "",
+    "  npx deedhouse domains register taken-1.example   # refused; other names end in other ways",
+    `  curl -X POST ${control}/pause     # the registry is down until /resume`,
+    `  curl -X POST ${control}/resume`,
+    `  curl -d '{"advanceDays": 30}' ${control}/clock   # a month passes at the registry`,
+    `  curl ${control}/                  # everything else that it can do: faults, messages, decisions`,
+  ];
 }

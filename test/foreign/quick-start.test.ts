@@ -25,7 +25,7 @@ const runs: Record<string, { file: string; command: string[]; probe: string[]; n
   Go: { file: "start.go", command: ["go", "run"], probe: ["go", "version"], needs: "golang-go" },
 };
 
-const gateway = await startTestGateway({ after });
+const gateway = await startTestGateway({ after }, { registry: { expectedSeconds: 1 } });
 const { key } = await gateway.addReseller();
 const env = {
   PATH: process.env.PATH,
@@ -44,21 +44,35 @@ test("the page has a program for each language", () => {
   assert.deepEqual(programs.map(({ name }) => name).sort(), Object.keys(runs).sort());
 });
 
-for (const { name, code } of programs) {
-  const { file, command, probe, needs } = runs[name]!;
-  test(`the program in ${name} lists names and orders one`, { skip: whySkipped(probe, needs) }, async () => {
-    const path = join(folder, file);
-    writeFileSync(path, code);
+/** Runs a program of the page as its first line says. */
+async function run({ name, code }: (typeof programs)[number], domainName: string) {
+  const { file, command } = runs[name]!;
+  const path = join(folder, file);
+  writeFileSync(path, code);
+  const [program = "", ...args] = [...command, path, domainName];
+  const home = { HOME: folder, GOCACHE: join(folder, "go-cache"), GOFLAGS: "-mod=mod" };
+  const child = spawn(program, args, { cwd: folder, env: { ...env, ...home } });
+  const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
+  return { output, errors, status: child.exitCode };
+}
+
+for (const program of programs) {
+  const { name } = program;
+  const { probe, needs } = runs[name]!;
+  const skip = whySkipped(probe, needs);
+  test(`the program in ${name} lists names, registers one, and reads it when it is registered`, { skip }, async () => {
     const domainName = `${name.toLowerCase()}.example`;
-    const [program = "", ...args] = [...command, path, domainName];
-    const home = { HOME: folder, GOCACHE: join(folder, "go-cache"), GOFLAGS: "-mod=mod" };
-    const child = spawn(program, args, { cwd: folder, env: { ...env, ...home } });
-    const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
-    const location = /\/domains\/registrations\/REG-[\w-]+/.exec(output)?.[0];
-    assert.match(output, /200.*\[.*202/s, errors);
-    assert.ok(location, output + errors);
-    const order = await gateway.settled({ id: 0, name, key }, location);
-    assert.equal(order.status, "Finished");
+    const { output, errors, status } = await run(program, domainName);
+    assert.match(output, /200.*\[.*202.*\/domains\/registrations\/REG-.*"status":"Finished"/s, errors);
+    const read = output.slice(output.lastIndexOf('"status":"Finished"'));
+    assert.match(read, new RegExp(`200.*"domain_name":"${domainName}"`, "s"), output);
+    assert.equal(status, 0, errors);
+  });
+
+  test(`the program in ${name} ends with an error when the name cannot be ordered`, { skip }, async () => {
+    const { output, status } = await run(program, "taken-1.example");
+    assert.match(output, /domain_availability_taken/);
+    assert.equal(status, 1);
   });
 }
 

@@ -4,7 +4,9 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { RawFtp } from "#nodes/proftpd-nginx/test-ftp.ts";
+import { startTestProftpdNode } from "#nodes/proftpd-nginx/test-node.ts";
 import { testDatabase } from "../harness/database.ts";
+import { freePorts } from "../harness/free-ports.ts";
 import { eventually } from "../harness/running-system.ts";
 import { runSql } from "../harness/sql.ts";
 import { cannotRun, curl, diskBytesMax, nodeId, password, startWholeWay, type WholeWay } from "./stage.ts";
@@ -137,6 +139,33 @@ test("abuse 6: fifty requests for one identifier at once make one account on the
   assert.deepEqual(refused, Array(49).fill("hosting_already_exist"));
   await way.untilReady("race.example");
   await assertOnce("race.example");
+});
+
+test("an account is not Ready until customers can log in at the address that they are shown", options, async (t) => {
+  const [free] = await freePorts(1);
+  const other = await startTestProftpdNode();
+  t.after(() => other.close());
+  // Nobody listens at the first address, and a server of somebody else at the second.
+  for (const [port, why] of [
+    [free, /ECONNREFUSED/],
+    [other.ftp.port, /certificate/],
+  ] as const) {
+    const identifier = `moved-${port}.example`;
+    await way.operated("node", "set", nodeId, "--ftp", `127.0.0.1:${port}`);
+    await way.create(identifier);
+    const notes = async () => {
+      const sql = "SELECT note FROM hosting_history JOIN hosting_accounts a ON a.id = account_id WHERE identifier = $1";
+      return (await runSql<{ note: string | null }>(way.databaseUrl, sql, [identifier])).map(({ note }) => note ?? "");
+    };
+    const told = `customers cannot log in at 127.0.0.1:${port}, the node's FTP address`;
+    await eventually("the history says why", async () => (await notes()).some((note) => note.startsWith(told)));
+    const note = (await notes()).find((text) => text.startsWith(told)) ?? "";
+    assert.match(note, why);
+    assert.match(note, /correct it with deedhouse node set web-1 --ftp HOST:PORT/);
+    assert.equal((await way.client.getHostingAccount(identifier)).data.status, "Provisioning");
+    await way.operated("node", "set", nodeId, "--ftp", `127.0.0.1:${way.machine.ftp.port}`);
+    await way.untilReady(identifier);
+  }
 });
 
 test("abuse 24: names of the machine and of the service become no site", options, async () => {

@@ -7,7 +7,7 @@ export const elsewhere: Readonly<Record<string, string>> = {
   "apt-get install -y git npm": "needs root; test/install/run.ts makes an empty Debian a node",
   "git clone <this repository> /opt/deedhouse && cd /opt/deedhouse && npm ci --omit=dev":
     "needs root and the repository",
-  "ln -s /opt/deedhouse/bin/deedhouse.ts /usr/local/bin/deedhouse": "needs root",
+  "ln -s /opt/deedhouse/bin/deedhouse /usr/local/bin/deedhouse": "needs root",
   "chgrp www-data /etc/deedhouse/certificates/.www.hello.example.new": "needs root, and Debian's group of web servers",
   "deedhouse node install --token-file token.txt --host-name ftp7.example.net --dry-run":
     "needs an empty Debian; test/install/run.ts runs it in one",

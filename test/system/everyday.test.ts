@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -42,7 +43,7 @@ before(async () => {
 test("prints all addresses, the key and its secret, and three commands to paste", () => {
   const { url, ftp, web, registry, api_key: key, api_secret: secret, pids } = system.ready();
   const told = system.stdout();
-  for (const text of [url, `:${ftp.port}`, `:${web.port}`, `:${registry.port}`, key, secret]) {
+  for (const text of [url, `${url}/docs/`, `:${ftp.port}`, `:${web.port}`, `:${registry.port}`, key, secret]) {
     assert.ok(told.includes(text), text);
   }
   assert.match(told, new RegExp(`export DEEDHOUSE_URL=${url} DEEDHOUSE_API_KEY=${key} DEEDHOUSE_API_SECRET=${secret}`));
@@ -124,6 +125,29 @@ test(`fits into ${memoryMbMax} MB`, (context) => {
 test("compiles its modules before its parts start", () => {
   // A process writes what it has compiled at its end, and all parts are running.
   assert.ok(readdirSync(join(folder, "data/compile-cache"), { recursive: true }).length > modulesMin);
+});
+
+const hasCurl = spawnSync("curl", ["--version"]).error === undefined;
+
+test("prints what a program can be tested with, and each of these lines works", {
+  skip: hasCurl ? false : "curl is not installed",
+}, async () => {
+  const { url, registry } = system.ready();
+  const [, tools = ""] = system.stdout().split("Test your integration (");
+  assert.ok(tools.startsWith(`${url}/docs/testing):`), tools);
+  const commands = tools.match(/^ {2}(?:curl|npx).*$/gm) ?? [];
+  assert.equal(commands.length, 5);
+  const taken = await system.tool(["domains", "register", "taken-1.example"]);
+  assert.match(taken.stderr, /domain_availability_taken|taken/);
+  const nowOf = async () =>
+    ((await (await fetch(`http://127.0.0.1:${registry.control_port}/clock`)).json()) as { now: string }).now;
+  const before = await nowOf();
+  for (const command of commands.filter((line) => line.includes("curl"))) {
+    const { status, stdout, stderr } = spawnSync("bash", ["-c", command], { encoding: "utf8" });
+    assert.equal(status, 0, stderr);
+    assert.doesNotMatch(stdout, /"error"/, command);
+  }
+  assert.ok(Date.parse(await nowOf()) - Date.parse(before) >= 30 * 86_400_000);
 });
 
 test("a Ctrl-C reaches one process, which stops all the others and removes the ready file", async () => {

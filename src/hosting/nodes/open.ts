@@ -12,7 +12,8 @@ import { reportDefect } from "#lib/report-defect.ts";
 import { Secret } from "#lib/secret.ts";
 import { createSerialQueue } from "#lib/serial-queue.ts";
 import { createCpanelDriver } from "#nodes/cpanel/driver.ts";
-import type { HostingNode } from "#nodes/driver.ts";
+import { type HostingNode, NodeUnavailable } from "#nodes/driver.ts";
+import { probeLogin } from "#nodes/probe.ts";
 
 export interface HostingNodes {
   /** The driver of a node; undefined when there is no such node. */
@@ -27,8 +28,9 @@ export type WhileOpen = (driver: HostingNode, nodeId: string, signal: AbortSigna
 type OpenDriver = (context: Context, place: NodePlace) => HostingNode;
 
 const drivers: { readonly [Kind in NodeKind]: OpenDriver } = {
-  embedded: (context, { id, ftp }) => createAgentDriver(context, id, ftp),
-  "proftpd-nginx": (context, { id, ftp }) => createAgentDriver(context, id, ftp),
+  embedded: (context, place) => probedAsCustomersDo(context, place, createAgentDriver(context, place.id, place.ftp)),
+  "proftpd-nginx": (context, place) =>
+    probedAsCustomersDo(context, place, createAgentDriver(context, place.id, place.ftp)),
   cpanel: (context, { id, ftp, web, settings }) => {
     const { clock, random, log, siteDomain } = context;
     const driver = createCpanelDriver({
@@ -49,6 +51,27 @@ const drivers: { readonly [Kind in NodeKind]: OpenDriver } = {
     return removingOnlyWhatIsKnown(context, id, driver);
   },
 };
+
+/**
+ * An agent probes its own servers, and does not know which FTP address the gateway shows to customers. So that address is tried
+ * from here, where most of what lies between customers and the node is passed, too.
+ */
+function probedAsCustomersDo(context: Context, { id, ftp }: NodePlace, node: HostingNode): HostingNode {
+  return {
+    ...node,
+    async probe(account) {
+      await node.probe(account);
+      const found = await node.find(account.identifier);
+      if (!found?.ftpEnabled) return;
+      const { user, password, certificate } = await node.oneTimeLogin(account);
+      const options = { ftp, identifier: account.identifier, random: context.random, log: context.log };
+      await probeLogin(options, { user, password: password.reveal(), certificate }).catch((error: Error) => {
+        const problem = `customers cannot log in at ${ftp.host}:${ftp.port}, the node's FTP address (${error.message})`;
+        throw new NodeUnavailable(`${problem}: correct it with deedhouse node set ${id} --ftp HOST:PORT, or open it`);
+      });
+    },
+  };
+}
 
 /**
  * Checks before each removal whether the database was restored since the last question. A node with an agent reports it on its
