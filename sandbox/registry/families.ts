@@ -33,7 +33,7 @@ export const familySettings: Readonly<Record<Family, Partial<Settings>>> = {
   sidn: {
     extensions: ["secDNS", "rgp", "sidn"],
     contactIds: "server",
-    authInfo: "registry",
+    authInfo: "registry-shown",
     renewCommand: false,
     period: "none",
     createShowsExDate: false,

@@ -6,7 +6,7 @@
  *
  * - A contact is created with its legal form; the registry chooses its id, and takes its address in the local form.
  * - Commands give no period, and an info shows no expiry date. The registry renews names.
- * - A name's code is the registry's. Registrars cannot set statuses.
+ * - A name's code is the registry's, which shows it to the name's registrar. Registrars cannot set statuses.
  * - A deleted name comes back by a command of SIDN's own (domainCancelDelete), never by a restore (RFC 3915).
  *
  * What is not here: that command, deletes at a later date (scheduledDelete), transfers to us, other legal forms than PERSOON and ANDERS,
@@ -27,7 +27,7 @@ export const sidn: Flavour = {
     contactIds: "server",
     contactTypes: ["admin", "tech"],
     hostModel: "objects",
-    authInfo: "registry",
+    authInfo: "shown",
     // SIDN's own mapping for the exchange of DNSSEC data between registrars, RFC 8063, has keys.
     secDns: "keys",
     renew: "none",
