@@ -11,9 +11,10 @@ import { addPackCommands } from "./packs.ts";
 import { addProfileCommands } from "./profile-commands.ts";
 import { addSignatureCommands } from "./signature.ts";
 import { addWebhookCommands } from "./webhooks.ts";
+import { addWhoamiCommand } from "./whoami.ts";
 
 /**
- * Adds a reseller's commands (`domains`, `orders`, `hosting`, `events`, `webhooks`, `packs`, `profile`, `signature` and `mcp`) to the
+ * Adds a reseller's commands (`whoami`, `domains`, `orders`, `hosting`, `events`, `webhooks`, `packs`, `profile`, `signature` and `mcp`) to the
  * program; run it with `parseAsync`.
  * Makes command-line mistakes exit with 2 throughout the program. Call it before adding other commands, because a
  * command inherits this setting from its parent when it is added.
@@ -25,6 +26,7 @@ export function addClientCommands(program: Command, clock: Clock = systemClock):
     .configureHelp({ optionDescription })
     .showHelpAfterError("Add --help for usage.")
     .addHelpText("after", exitCodesHelp);
+  addWhoamiCommand(program, clock);
   addDomainCommands(program, clock);
   addOrderCommands(program, clock);
   addHostingCommands(program, clock);

@@ -15,7 +15,7 @@ import { addPaidCommands } from "./paid.ts";
 import { addConnectionOptions, type ConnectionOptions, openClient } from "./settings.ts";
 import { addTransferCommands } from "./transfers.ts";
 
-const columns = ["domain_name", "expiration_date", "will_renew", "status"];
+const columns = ["domain_name", "state", "expiration_date", "will_renew"];
 const availabilityColumns = ["domain_name", "availability", "premium.amount", "premium.currency", "reason"];
 const departureColumns = ["domain_name", "left_at", "reason", "gaining_registrar", "restorable_until"];
 const renewalColumns = ["domain_name", "expiration_date", "will_renew", "status", "due_at", "renewed_until"];

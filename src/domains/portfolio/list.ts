@@ -20,7 +20,7 @@ const filtered = countedPages(
 /** The caller's portfolio by name, whole or filtered, paged. */
 export const domainsLister = <Shape extends TSchema>(
   shape: Shape,
-  present: (row: DomainRow) => Static<Shape>,
+  present: (row: DomainRow, now: Date) => Static<Shape>,
   csv?: CsvTable<DomainRow>,
 ): UseCase => ({
   errors: ["invalid_paging_request", "bad_request"],
@@ -64,6 +64,7 @@ export const listDomains = domainsLister(
     transfer_requested_at: (domain) => domain.transfer?.requested_at,
     transfer_gaining_registrar: (domain) => domain.transfer?.gaining_registrar,
     transfer_answer_by: (domain) => domain.transfer?.answer_by,
+    state: (domain) => domain.state,
   }),
 );
 
