@@ -5,6 +5,7 @@ import { addEventCommands } from "./events.ts";
 import { exitCodesHelp, exitOnUsageError } from "./failures.ts";
 import { addHostingCommands } from "./hosting.ts";
 import { addMcpCommand } from "./mcp.ts";
+import { addOrderList } from "./order-lists.ts";
 import { addOrderCommands } from "./orders.ts";
 import { note, print } from "./output.ts";
 import { addPackCommands } from "./packs.ts";
@@ -25,10 +26,11 @@ export function addClientCommands(program: Command, clock: Clock = systemClock):
     .configureOutput({ writeOut: (text) => print(text.trimEnd()), writeErr: (text) => note(text.trimEnd()) })
     .configureHelp({ optionDescription })
     .showHelpAfterError("Add --help for usage.")
-    .addHelpText("after", exitCodesHelp);
+    .addHelpText("after", exitCodesHelp)
+    .commandsGroup("For resellers, over the API (--url, or a profile):");
   addWhoamiCommand(program, clock);
   addDomainCommands(program, clock);
-  addOrderCommands(program, clock);
+  addOrderList(addOrderCommands(program, clock), clock);
   addHostingCommands(program, clock);
   addEventCommands(program, clock);
   addWebhookCommands(program, clock);
