@@ -50,6 +50,13 @@ const roles = new Set(["start", "api", "worker", "node", "sandbox-registry"]);
 /** "deedhouse operator orders list --attention", in a line of code or between backticks. */
 const called = /(?:^|`|npx )deedhouse ((?:[^`\n\\]|\\\n)*)/gm;
 
+test("each page with npx says that it works inside the clone only", () => {
+  const pages = documents.filter(({ text }) => text.includes("npx deedhouse"));
+  assert.ok(pages.length > 4);
+  const silent = pages.filter(({ text }) => !/npx\s+asks\s+the\s+npm\s+registry/.test(text)).map(({ path }) => path);
+  assert.deepEqual(silent, []);
+});
+
 /** What is wrong with a call of the tool; nothing when every command and option of it exists. */
 function problemOf(call: string): string | undefined {
   const words = call
