@@ -1,9 +1,10 @@
 /** The command-line tool: a reseller's commands (client/cli), an operator's commands, and starting everything. */
 import { Command } from "commander";
 import { wholeNumber } from "#operator/arguments.ts";
-import { addCommands, operatorCommands } from "#operator/commands.ts";
+import { addCommands, operatorCommands, readWords, wordsSinceSplit } from "#operator/commands.ts";
 import { addClientCommands } from "../client/cli/client-commands.ts";
 import { CommandFailure, exitCodes, guarded } from "../client/cli/failures.ts";
+import { note } from "../client/cli/output.ts";
 import manifest from "../package.json" with { type: "json" };
 
 const portBaseDefault = 7400;
@@ -13,13 +14,16 @@ export async function runTool(argv: string[]): Promise<void> {
   const program = new Command("deedhouse").description("A reseller gateway for domain names and hosting accounts.");
   program.version(manifest.version, "--version", "print the version");
   addClientCommands(program);
-  const words = argv.slice(2);
+  program.commandsGroup("For the operator, on the gateway's machine (--data, or DATABASE_URL):");
+  const words = readWords(argv.slice(2));
   const parts = [
     ...operatorCommands,
     { groups: ["start", ...roleDescriptions.keys()], load: async () => addProcesses },
   ];
   if (words[0] !== "--version") await addCommands(program, parts, words);
-  await program.parseAsync(argv);
+  const now = wordsSinceSplit(program, words);
+  if (now) note(`deedhouse ${words.slice(0, 2).join(" ")} is now deedhouse ${now.slice(0, 3).join(" ")}.`);
+  await program.parseAsync(now ?? words, { from: "user" });
 }
 
 interface StartCommandOptions {
@@ -37,6 +41,7 @@ const roleDescriptions = new Map([
 ]);
 
 function addProcesses(program: Command): void {
+  program.commandsGroup("To run the gateway:");
   addStartCommand(program);
   for (const [name, description] of roleDescriptions) program.command(name).description(description);
 }

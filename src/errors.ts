@@ -12,7 +12,7 @@ interface CatalogueEntry {
 export const catalogue = {
   invalid_paging_request: {
     status: 400,
-    text: "skip must be 0 or more and take 1 or more, as plain decimal digits, each at most once; a cursor comes from a link header, unchanged, and cannot be combined with skip.",
+    text: "Give skip as 0 or more and take as 1 or more, in plain decimal digits, each at most once. A cursor comes from a link header, unchanged, and cannot be combined with skip.",
   },
   invalid_request: { status: 400, text: "Name a domain: GET /domains/<domain_name>." },
   domain_not_valid: { status: 400, text: "This is not a valid domain name." },

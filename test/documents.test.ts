@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { posix } from "node:path";
 import { test } from "node:test";
-import { Command } from "commander";
+import { Command, Help } from "commander";
 import { addCommands, operatorCommands } from "#operator/commands.ts";
 import { addClientCommands } from "../client/cli/client-commands.ts";
 import manifest from "../package.json" with { type: "json" };
@@ -47,8 +47,15 @@ addClientCommands(tool);
 await addCommands(tool, operatorCommands, []);
 /** Started by the entry point itself; each has a help of its own. */
 const roles = new Set(["start", "api", "worker", "node", "sandbox-registry"]);
-/** "deedhouse orders list --attention", in a line of code or between backticks. */
+/** "deedhouse operator orders list --attention", in a line of code or between backticks. */
 const called = /(?:^|`|npx )deedhouse ((?:[^`\n\\]|\\\n)*)/gm;
+
+test("each page with npx says that it works inside the clone only", () => {
+  const pages = documents.filter(({ text }) => text.includes("npx deedhouse"));
+  assert.ok(pages.length > 4);
+  const silent = pages.filter(({ text }) => !/npx\s+asks\s+the\s+npm\s+registry/.test(text)).map(({ path }) => path);
+  assert.deepEqual(silent, []);
+});
 
 /** What is wrong with a call of the tool; nothing when every command and option of it exists. */
 function problemOf(call: string): string | undefined {
@@ -84,10 +91,11 @@ for (const { path, text } of documents) {
   });
 }
 
-/** The commands that do something, with the words that call them. */
+/** The commands of the help that do something, with the words that call them. Earlier words are hidden, and have the help of the new ones. */
 function leavesOf(command: Command, words: readonly string[] = []): { command: Command; words: readonly string[] }[] {
   if (command.commands.length === 0) return [{ command, words }];
-  return command.commands.flatMap((child) => leavesOf(child, [...words, child.name()]));
+  const shown = new Help().visibleCommands(command).filter((child) => command.commands.includes(child));
+  return shown.flatMap((child) => leavesOf(child, [...words, child.name()]));
 }
 
 test("every command's --help ends with examples, and their options exist", () => {

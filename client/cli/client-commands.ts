@@ -5,15 +5,17 @@ import { addEventCommands } from "./events.ts";
 import { exitCodesHelp, exitOnUsageError } from "./failures.ts";
 import { addHostingCommands } from "./hosting.ts";
 import { addMcpCommand } from "./mcp.ts";
+import { addOrderList } from "./order-lists.ts";
 import { addOrderCommands } from "./orders.ts";
 import { note, print } from "./output.ts";
 import { addPackCommands } from "./packs.ts";
 import { addProfileCommands } from "./profile-commands.ts";
 import { addSignatureCommands } from "./signature.ts";
 import { addWebhookCommands } from "./webhooks.ts";
+import { addWhoamiCommand } from "./whoami.ts";
 
 /**
- * Adds a reseller's commands (`domains`, `orders`, `hosting`, `events`, `webhooks`, `packs`, `profile`, `signature` and `mcp`) to the
+ * Adds a reseller's commands (`whoami`, `domains`, `orders`, `hosting`, `events`, `webhooks`, `packs`, `profile`, `signature` and `mcp`) to the
  * program; run it with `parseAsync`.
  * Makes command-line mistakes exit with 2 throughout the program. Call it before adding other commands, because a
  * command inherits this setting from its parent when it is added.
@@ -24,9 +26,11 @@ export function addClientCommands(program: Command, clock: Clock = systemClock):
     .configureOutput({ writeOut: (text) => print(text.trimEnd()), writeErr: (text) => note(text.trimEnd()) })
     .configureHelp({ optionDescription })
     .showHelpAfterError("Add --help for usage.")
-    .addHelpText("after", exitCodesHelp);
+    .addHelpText("after", exitCodesHelp)
+    .commandsGroup("For resellers, over the API (--url, or a profile):");
+  addWhoamiCommand(program, clock);
   addDomainCommands(program, clock);
-  addOrderCommands(program, clock);
+  addOrderList(addOrderCommands(program, clock), clock);
   addHostingCommands(program, clock);
   addEventCommands(program, clock);
   addWebhookCommands(program, clock);

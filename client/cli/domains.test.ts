@@ -256,27 +256,6 @@ test("orders get prints the order, and with --wait follows it", async () => {
   assert.match(followed.stderr, /slept 4 s/);
 });
 
-test("domains renew says whether a name will renew", async () => {
-  await using service = await startStandInService();
-  service.answers["PUT /v1/domains/example.com/renew"] = { status: 204 };
-  const { exitCode, stdout } = await runCli(service.url, ["domains", "renew", "example.com", "--off", "--json"]);
-  assert.equal(exitCode, 0);
-  assert.deepEqual(JSON.parse(stdout), { domain_name: "example.com", will_renew: false });
-  assert.deepEqual(JSON.parse(service.seen[0]!.body), { will_renew: false });
-});
-
-test("domains renew requires on or off, and exits with 3 once the registry is carrying it out", async () => {
-  await using service = await startStandInService();
-  for (const flags of [[], ["--on", "--off"]]) {
-    const { exitCode, stderr } = await runCli(service.url, ["domains", "renew", "example.com", ...flags]);
-    assert.deepEqual([exitCode, service.seen.length], [2, 0], stderr);
-  }
-  service.answers["PUT /v1/domains/example.com/renew"] = refuse(409, "domain_renewal_underway");
-  const { exitCode, stderr } = await runCli(service.url, ["domains", "renew", "example.com", "--on"]);
-  assert.equal(exitCode, 3);
-  assert.match(stderr, /domain_renewal_underway/);
-});
-
 test("domains renewals lists a status page after page", async () => {
   await using service = await startStandInService();
   const renewal = { domain_name: "example.com", status: "Lapsing", will_renew: false };

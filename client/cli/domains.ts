@@ -8,14 +8,15 @@ import { addDelegationCommands, collect, parseNameServer } from "./delegation.ts
 import { CommandFailure, exitCodes, guarded, orderOnce } from "./failures.ts";
 import { addFollowOptions, type FollowOptions } from "./follow.ts";
 import { addCsvOption, addListOptions, type ListOptions, printCsv, printList } from "./listing.ts";
-import { addOrderLists } from "./order-lists.ts";
+import { addHistoryList } from "./order-lists.ts";
 import { readDomain, reportOrdered } from "./orders.ts";
 import { printFields, printJson, printTable } from "./output.ts";
 import { addPaidCommands } from "./paid.ts";
+import { addRenewalCommand } from "./renewal.ts";
 import { addConnectionOptions, type ConnectionOptions, openClient } from "./settings.ts";
 import { addTransferCommands } from "./transfers.ts";
 
-const columns = ["domain_name", "expiration_date", "will_renew", "status"];
+const columns = ["domain_name", "state", "expiration_date", "will_renew"];
 const availabilityColumns = ["domain_name", "availability", "premium.amount", "premium.currency", "reason"];
 const departureColumns = ["domain_name", "left_at", "reason", "gaining_registrar", "restorable_until"];
 const renewalColumns = ["domain_name", "expiration_date", "will_renew", "status", "due_at", "renewed_until"];
@@ -93,12 +94,13 @@ export function addDomainCommands(program: Command, clock: Clock): void {
     }),
   );
 
-  addRenewCommands(domains, clock);
+  addRenewalCommand(domains, clock);
+  addRenewalList(domains, clock);
   addDelegationCommands(domains, clock);
   addContactsCommand(domains, clock);
   addPaidCommands(domains, clock);
   addTransferCommands(domains, clock);
-  addOrderLists(domains, clock);
+  addHistoryList(domains, clock);
 
   addRegisterCommand(domains, clock);
 }
@@ -156,35 +158,11 @@ function addAvailabilityCommand(domains: Command, clock: Clock): void {
   );
 }
 
-interface RenewOptions extends ConnectionOptions {
-  on?: boolean;
-  off?: boolean;
-  json?: boolean;
-}
-
 interface ListRenewalsOptions extends ConnectionOptions, ListOptions {
   status?: RenewalStatus;
 }
 
-function addRenewCommands(domains: Command, clock: Clock): void {
-  const renew = domains
-    .command("renew <domain-name>")
-    .description("switch the renewal of one of your domain names on or off")
-    .option("--on", "renew the name at the end of its term")
-    .option("--off", "let the name expire at the end of its term")
-    .option("--json", "print JSON")
-    .addHelpText("after", "\nExample:\n  deedhouse domains renew example.com --off");
-  addConnectionOptions(renew).action(
-    guarded(async (domainName: string, { on = false, off = false, json, ...options }: RenewOptions) => {
-      if (on === off) throw new CommandFailure("give either --on or --off", exitCodes.usage);
-      const client = await openClient(options, clock);
-      await client.setWillRenew(domainName, on);
-      const change = { domain_name: domainName, will_renew: on };
-      if (json) printJson(change);
-      else printFields(change);
-    }),
-  );
-
+function addRenewalList(domains: Command, clock: Clock): void {
   const renewals = domains
     .command("renewals")
     .description("list your domain names that renew or end soon, and recent results")

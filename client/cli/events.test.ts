@@ -24,9 +24,9 @@ test("events list prints a page, and where to continue", async () => {
   assert.deepEqual(JSON.parse(json.stdout), [event(2)]);
 });
 
-test("events follow goes on from each page until the service refuses", async () => {
+test("events follow begins now, and goes on from each page until the service refuses", async () => {
   await using service = await startStandInService();
-  service.answers["GET /v1/events"] = { status: 200, body: [event(1)], headers: link("evt_1_1_1") };
+  service.answers["GET /v1/events?after=now"] = { status: 200, body: [event(1)], headers: link("evt_1_1_1") };
   service.answers["GET /v1/events?after=evt_1_1_1"] = { status: 200, body: [], headers: link("evt_1_5_0") };
   service.answers["GET /v1/events?after=evt_1_5_0"] = {
     status: 200,
@@ -46,4 +46,27 @@ test("events follow goes on from each page until the service refuses", async () 
     [event(1), event(6), event(7)],
   );
   assert.ok(service.seen.every(({ headers }) => headers.prefer === "wait=30"));
+});
+
+test("events follow --since begins in the past: at an event, at a time, or so long ago", async () => {
+  await using service = await startStandInService();
+  const early = { ...event(1), created_at: "2027-04-18T07:44:59.000Z" };
+  const time = "2027-04-18T07:45:00.000Z";
+  service.answers[`GET /v1/events?after=${encodeURIComponent(time)}`] = {
+    status: 200,
+    body: [early, event(2)],
+    headers: link("evt_1_2_1"),
+  };
+  const ids = async (since: string) => {
+    const { stdout } = await runCli(service.url, ["events", "follow", "--json", "--since", since]);
+    return stdout.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line).id]));
+  };
+  assert.deepEqual(await ids("2027-04-18T09:45:00+02:00"), ["evt_1_2_1"], "what was before the time is left out");
+  assert.deepEqual(await ids("evt_1_1_1"), []);
+  assert.deepEqual(await ids("2h"), []);
+  const asked = service.seen.map(({ target }) => new URLSearchParams(target.split("?")[1]).get("after"));
+  assert.deepEqual(asked, [time, "evt_1_2_1", "evt_1_1_1", "2027-01-15T06:00:00.000Z"]);
+  const wrong = await runCli(service.url, ["events", "follow", "--since", "yesterday"]);
+  assert.equal(wrong.exitCode, 2);
+  assert.match(wrong.stderr, /Give a time such as/);
 });

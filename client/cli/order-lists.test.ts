@@ -12,14 +12,14 @@ const order = {
 };
 const older = { ...order, order_code: "REG-8F3K2M1Q-7XW", kind: "create" };
 
-test("domains orders lists the orders that fit the filter, and --all follows every page", async () => {
+test("orders list lists the orders that fit the filter, and --all follows every page", async () => {
   await using service = await startStandInService();
   const filter = "domain_name=example.com&kind=create&status=Finished";
   const link = `</v1/orders?${filter}&take=100&cursor=ab>; rel="next"`;
   service.answers[`GET /v1/orders?${filter}&take=100`] = { status: 200, body: [order], headers: { link } };
   service.answers[`GET /v1/orders?${filter}&take=100&cursor=ab`] = { status: 200, body: [older] };
   const options = ["--domain-name", "example.com", "--kind", "create", "--status", "finished"];
-  const { exitCode, stdout } = await runCli(service.url, ["domains", "orders", ...options, "--all", "--json"]);
+  const { exitCode, stdout } = await runCli(service.url, ["orders", "list", ...options, "--all", "--json"]);
   assert.equal(exitCode, 0);
   assert.deepEqual(JSON.parse(stdout), [order, older]);
 });

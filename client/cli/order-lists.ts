@@ -5,6 +5,7 @@ import { statusOption } from "./arguments.ts";
 import { guarded } from "./failures.ts";
 import { addCsvOption, addListOptions, type ListOptions, printCsv, printList } from "./listing.ts";
 import { orderStatuses } from "./orders.ts";
+import { note } from "./output.ts";
 import { addConnectionOptions, type ConnectionOptions, openClient } from "./settings.ts";
 
 const orderColumns = ["order_code", "kind", "domain_name", "status", "created_at", "ended_at", "error_text"];
@@ -17,20 +18,33 @@ interface ListOrdersOptions extends ConnectionOptions, ListOptions {
   status?: OrderStatus;
 }
 
-/** The lists of a reseller's orders, in the group `domains`: `orders list` is an operator's, of all resellers. */
-export function addOrderLists(domains: Command, clock: Clock): void {
-  const orders = domains
-    .command("orders")
+/** Adds `orders list`. */
+export function addOrderList(orders: Command, clock: Clock): void {
+  addList(orders.command("list"), clock, () => {});
+}
+
+/** Adds the list of a domain name's history, and that of orders under its earlier name. */
+export function addHistoryList(domains: Command, clock: Clock): void {
+  addList(domains.command("orders", { hidden: true }), clock, () =>
+    note("deedhouse domains orders is now deedhouse orders list."),
+  );
+  addHistory(domains, clock);
+}
+
+function addList(command: Command, clock: Clock, warn: () => void): void {
+  const list = command
     .description("list the orders of your domain names, the newest first")
     .option("--domain-name <name>", "only orders about this name")
     .option("--kind <kind>", "only orders of this kind: create, renew, transfer-lock, …")
     .addOption(statusOption("only orders in this status", orderStatuses))
     .addHelpText(
       "after",
-      "\nExamples:\n  deedhouse domains orders --status Errors\n  deedhouse domains orders --domain-name example.com --all",
+      "\nExamples:\n  deedhouse orders list --status Errors\n  deedhouse orders list --domain-name example.com --all" +
+        "\n\nThe operator's list, of all accounts: deedhouse operator orders list",
     );
-  addConnectionOptions(addCsvOption(addListOptions(orders))).action(
+  addConnectionOptions(addCsvOption(addListOptions(list))).action(
     guarded(async ({ domainName, kind, status, ...options }: ListOrdersOptions) => {
+      warn();
       const client = await openClient(options, clock);
       const filter = { domainName, kind, status };
       if (options.csv) return printCsv(options, client.exportOrders(filter));
@@ -38,7 +52,9 @@ export function addOrderLists(domains: Command, clock: Clock): void {
       await printList(options, orderColumns, getPage, () => client.allOrders(filter));
     }),
   );
+}
 
+function addHistory(domains: Command, clock: Clock): void {
   const history = domains
     .command("history <domain-name>")
     .description("list what happened to a domain name that is yours, or was, the newest first")

@@ -25,15 +25,16 @@ interface GetOrderOptions extends ConnectionOptions, FollowOptions {
   json?: boolean;
 }
 
-export function addOrderCommands(program: Command, clock: Clock): void {
-  const orders = program.command("orders").description("orders of domain names");
+/** @returns the group */
+export function addOrderCommands(program: Command, clock: Clock): Command {
+  const orders = program.command("orders").description("your orders of domain names");
   const get = orders
     .command("get <order-code>")
     .description("show the status of an order")
     .option("--json", "print the API's JSON")
     .addHelpText(
       "after",
-      "\nExample:\n  deedhouse orders get REG-8F3K2M1Q-7XW --wait\n\nTo list your orders: deedhouse domains orders",
+      "\nExample:\n  deedhouse orders get REG-8F3K2M1Q-7XW --wait\n\nTo list your orders: deedhouse orders list",
     );
   addConnectionOptions(addFollowOptions(get)).action(
     guarded(async (orderCode: string, options: GetOrderOptions) => {
@@ -46,6 +47,7 @@ export function addOrderCommands(program: Command, clock: Clock): void {
       if (options.wait) checkFinished(order);
     }),
   );
+  return orders;
 }
 
 /** What a finished order brought. With a domain, the text output shows that instead of the order. */

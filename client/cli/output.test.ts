@@ -41,7 +41,7 @@ const lists = [
   ...[
     ["domains", "list"],
     ["domains", "departures"],
-    ["domains", "orders"],
+    ["orders", "list"],
     ["domains", "renewals"],
     ["packs", "list"],
   ],

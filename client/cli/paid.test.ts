@@ -9,7 +9,7 @@ const code = "CHG-8F3K2M1Q-7XW";
 test("what costs or destroys asks first: without a terminal and --yes it exits with 2 and orders nothing", async () => {
   await using service = await startStandInService();
   service.answers["GET /v1/domains/example.com"] = { status: 200, body: domain };
-  for (const command of ["renew-now", "delete", "restore"]) {
+  for (const command of ["renew", "delete", "restore"]) {
     const { exitCode, stderr } = await runCli(service.url, ["domains", command, "example.com"]);
     assert.equal(exitCode, 2, command);
     assert.match(stderr, /--yes/);
@@ -17,7 +17,7 @@ test("what costs or destroys asks first: without a terminal and --yes it exits w
   assert.deepEqual([...new Set(service.seen.map(({ method }) => method))], ["GET"]);
 });
 
-test("domains renew-now renews the term that the domain shows, and waits with --wait", async () => {
+test("domains renew renews the term that the domain shows, and waits with --wait", async () => {
   await using service = await startStandInService();
   const location = "/v1/orders/REN-8F3K2M1Q-7XW";
   const renewed = { ...domain, expiration_date: "2029-04-18T07:45:21.187Z" };
@@ -28,7 +28,7 @@ test("domains renew-now renews the term that the domain shows, and waits with --
   service.answers["POST /v1/domains/example.com/renewals"] = accepted(location, 1);
   const finished = { order_code: "REN-8F3K2M1Q-7XW", kind: "renew", status: "Finished" };
   service.answers[`GET ${location}`] = { status: 200, body: finished };
-  const args = ["domains", "renew-now", "example.com", "--years", "2", "--yes", "--wait", "--json"];
+  const args = ["domains", "renew", "example.com", "--years", "2", "--yes", "--wait", "--json"];
   const { exitCode, stdout, stderr } = await runCli(service.url, args);
   assert.equal(exitCode, 0, stderr);
   assert.deepEqual(JSON.parse(stdout), { ...finished, domain: renewed });

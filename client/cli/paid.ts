@@ -1,10 +1,12 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { Clock } from "../sdk/clock.ts";
 import { parseWholeNumber } from "./arguments.ts";
 import { addChangeOptions, type ChangeOptions, orderChange, placeChange } from "./changes.ts";
 import { confirm } from "./confirm.ts";
-import { guarded } from "./failures.ts";
+import { CommandFailure, exitCodes, guarded } from "./failures.ts";
 import { readDomain } from "./orders.ts";
+import { note } from "./output.ts";
+import { setRenewal } from "./renewal.ts";
 import { openClient } from "./settings.ts";
 
 interface PaidOptions extends ChangeOptions {
@@ -13,21 +15,9 @@ interface PaidOptions extends ChangeOptions {
 
 /** Adds the commands about registered names that cost money or destroy. Each asks first. */
 export function addPaidCommands(domains: Command, clock: Clock): void {
-  const renew = domains
-    .command("renew-now <domain-name>")
-    .description("order another term for one of your domain names, before the schedule does")
-    .option("--years <n>", "how many years", parseWholeNumber, 1)
-    .option("--expiration-date <date>", "the date that the name expires now; by default, as the domain shows it")
-    .addHelpText("after", "\nExample:\n  deedhouse domains renew-now example.com --years 2 --wait");
-  addPaidOptions(renew).action(
-    guarded(async (name: string, options: PaidOptions & { years: number; expirationDate?: string }) => {
-      const client = await openClient(options, clock);
-      const expirationDate = options.expirationDate ?? (await client.getDomain(name)).data.expiration_date;
-      const years = options.years === 1 ? "a year" : `${options.years} years`;
-      if (!options.yes) await confirm(`Renew ${name} for ${years} from ${expirationDate}? This costs money.`);
-      const term = { years: options.years, expirationDate };
-      await placeChange(client, options, (_, order) => client.renewDomain(name, term, order), readDomain(name));
-    }),
+  addRenewCommand(domains.command("renew <domain-name>"), clock, () => {});
+  addRenewCommand(domains.command("renew-now <domain-name>", { hidden: true }), clock, () =>
+    note("deedhouse domains renew-now is now deedhouse domains renew."),
   );
 
   const remove = domains
@@ -52,6 +42,48 @@ export function addPaidCommands(domains: Command, clock: Clock): void {
       await orderChange(options, clock, (client, order) => client.restoreDomain(name, order), readDomain(name));
     }),
   );
+}
+
+interface RenewOptions extends PaidOptions {
+  years: number;
+  expirationDate?: string;
+  on?: boolean;
+  off?: boolean;
+}
+
+function addRenewCommand(command: Command, clock: Clock, warn: () => void): void {
+  const renew = command
+    .description("renew one of your domain names now, before the schedule does")
+    .option("--years <n>", "how many years", parseWholeNumber, 1)
+    .option("--expiration-date <date>", "the date that the name expires now; by default, as the domain shows it")
+    .addOption(new Option("--on").hideHelp())
+    .addOption(new Option("--off").hideHelp())
+    .addHelpText(
+      "after",
+      "\nExample:\n  deedhouse domains renew example.com --years 2 --wait\n\nWhether it renews at the end of its term: deedhouse domains renewal",
+    );
+  addPaidOptions(renew).action(
+    guarded(async (name: string, options: RenewOptions) => {
+      const { on = false, off = false } = options;
+      if (on || off) return switchRenewal(name, options, clock);
+      warn();
+      const client = await openClient(options, clock);
+      const expirationDate = options.expirationDate ?? (await client.getDomain(name)).data.expiration_date;
+      const years = options.years === 1 ? "a year" : `${options.years} years`;
+      if (!options.yes) await confirm(`Renew ${name} for ${years} from ${expirationDate}? This costs money.`);
+      const term = { years: options.years, expirationDate };
+      await placeChange(client, options, (_, order) => client.renewDomain(name, term, order), readDomain(name));
+    }),
+  );
+}
+
+/** `renew --on` and `--off` were the switch. They never renew a name, so a script that has them pays for nothing. */
+async function switchRenewal(name: string, options: RenewOptions, clock: Clock): Promise<void> {
+  const { on = false, off = false } = options;
+  if (on && off) throw new CommandFailure("give either --on or --off", exitCodes.usage);
+  const word = on ? "on" : "off";
+  note(`deedhouse domains renew --${word} is now deedhouse domains renewal ${word}.`);
+  await setRenewal(name, on, options, clock);
 }
 
 function addPaidOptions(command: Command): Command {

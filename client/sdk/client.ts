@@ -1,3 +1,4 @@
+import { type AccountCalls, accountCalls } from "./account.ts";
 import { parseBaseUrl } from "./base-url.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { type ContactCalls, contactCalls } from "./contacts.ts";
@@ -40,7 +41,8 @@ export interface ClientOptions {
 
 /** All calls of the API. Every method rejects with `ApiError`, `ConnectionError` or its signal's reason. */
 export interface Client
-  extends DomainCalls,
+  extends AccountCalls,
+    DomainCalls,
     ContactCalls,
     DelegationCalls,
     EventCalls,
@@ -59,6 +61,7 @@ export function createClient(options: ClientOptions): Client {
   const { clock } = transport;
   const send = createSend(transport);
   return {
+    ...accountCalls(send),
     ...domainCalls(send),
     ...contactCalls(send),
     ...delegationCalls(send),

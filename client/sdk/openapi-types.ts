@@ -86,6 +86,23 @@ export interface components {
        */
       registration_date: string;
       /**
+       * @description How the name is, in one word; docs/api.md explains each. A later release can have more.
+       * @example no_name_servers
+       * @enum {string}
+       */
+      state:
+        | "being_deleted"
+        | "pending_transfer"
+        | "on_hold"
+        | "expired"
+        | "expiring"
+        | "pending_registration"
+        | "pending_renewal"
+        | "pending_change"
+        | "locked"
+        | "no_name_servers"
+        | "active";
+      /**
        * @description One of RFC 5731 §2.3.
        * @example ok
        */
@@ -184,6 +201,23 @@ export interface components {
        * @example 2027-11-21T01:39:27.687Z
        */
       registration_date: string;
+      /**
+       * @description How the name is, in one word; docs/api.md explains each. A later release can have more.
+       * @example no_name_servers
+       * @enum {string}
+       */
+      state:
+        | "being_deleted"
+        | "pending_transfer"
+        | "on_hold"
+        | "expired"
+        | "expiring"
+        | "pending_registration"
+        | "pending_renewal"
+        | "pending_change"
+        | "locked"
+        | "no_name_servers"
+        | "active";
       /**
        * @description One of RFC 5731 §2.3.
        * @example ok
@@ -853,6 +887,168 @@ export interface components {
       /** @example 10 */
       host_names_max: number;
       features: string[];
+    };
+    OwnAccount: {
+      /**
+       * @description What the operator calls your account. No other has this name.
+       * @example acme
+       */
+      name: string;
+      /**
+       * @description `plain` has no hosting accounts.
+       * @example reseller
+       * @enum {string}
+       */
+      kind: "reseller" | "plain";
+      key: {
+        /** @example 5f2c9d4e8b7a4c1d9e3f6a0b2c4d6e8f */
+        id: string;
+        /** @example shop */
+        label: string;
+        /**
+         * @example [
+         *       "domains:read",
+         *       "domains:register"
+         *     ]
+         */
+        scopes: (
+          | "domains:read"
+          | "domains:register"
+          | "domains:renew"
+          | "domains:update"
+          | "domains:delete"
+          | "domains:transfer"
+          | "contacts:read"
+          | "hosting:read"
+          | "hosting:create"
+          | "hosting:update"
+          | "hosting:delete"
+          | "servicepacks:read"
+          | "webhooks:manage"
+        )[];
+        /** @example null */
+        expires_at: string | null;
+        /**
+         * @description The addresses and ranges that may use the key; empty: all.
+         * @example [
+         *       "192.0.2.0/24"
+         *     ]
+         */
+        allowed_addresses: string[];
+      };
+      limits: {
+        /**
+         * @description Of all keys of the account together.
+         * @example 100
+         */
+        requests_per_minute: number;
+        /**
+         * @description Registrations, renewals by hand and restores in a day (UTC).
+         * @example 1000
+         */
+        paid_orders_per_day: number;
+        /**
+         * @description How many of them were placed today.
+         * @example 3
+         */
+        paid_orders_today: number;
+        /**
+         * @description Of orders about names that set a value, and as many of the other orders about names.
+         * @example 10000
+         */
+        open_orders: number;
+        /**
+         * @description Webhooks of the account.
+         * @example 10
+         */
+        webhooks: number;
+        /**
+         * @description Hosting accounts; 0 if the account can have none.
+         * @example 1000
+         */
+        hosting_accounts: number;
+        /**
+         * @description The disk quotas of all hosting accounts together; 0 if it can have none.
+         * @example 1000000000000
+         */
+        hosting_disk_bytes: number;
+      };
+      /** @description The suffixes under which names can be registered here. */
+      suffixes: components["schemas"]["Suffix"][];
+    };
+    Suffix: {
+      /** @example example */
+      suffix: string;
+      /**
+       * @description The shortest registration.
+       * @example 1
+       */
+      years_min: number;
+      /**
+       * @description The longest registration.
+       * @example 10
+       */
+      years_max: number;
+      /**
+       * @description A registration that names no years.
+       * @example 1
+       */
+      years_default: number;
+      /**
+       * @description By how much a name renews at the end of its term.
+       * @example 1
+       */
+      renewal_years: number;
+      /**
+       * @description Whether `POST …/renewals` can renew a name now.
+       * @example true
+       */
+      renews_on_request: boolean;
+      /**
+       * @description For how many days a deleted name can be restored; 0: it cannot.
+       * @example 30
+       */
+      restore_days: number;
+      /**
+       * @description The contacts that a name has. Your account's profile takes the place of those that you leave out.
+       * @example [
+       *       "registrant",
+       *       "admin",
+       *       "tech"
+       *     ]
+       */
+      contacts: ("registrant" | "admin" | "tech" | "billing")[];
+      /**
+       * @description How many name servers a registration needs at least.
+       * @example 0
+       */
+      name_servers_min: number;
+      /**
+       * @description How many it can have at most.
+       * @example 13
+       */
+      name_servers_max: number;
+      /**
+       * @description The form in which the registry takes DNSSEC records.
+       * @example ds
+       * @enum {string}
+       */
+      dnssec: "ds" | "keys" | "none";
+      /**
+       * @description Whether names can have letters besides a-z, digits and hyphens.
+       * @example false
+       */
+      idn: boolean;
+      /**
+       * @description Whether names with a price of their own can be registered.
+       * @example false
+       */
+      premium: boolean;
+      /**
+       * @description Whether a new name is locked against transfers.
+       * @example true
+       */
+      locks_new_names: boolean;
     };
     SignatureExplanation: {
       /** @example null */

@@ -3,8 +3,13 @@ import type { components } from "./openapi-types.ts";
 
 type Schemas = components["schemas"];
 
+/** The account of the key that signs: the key with its scopes, the limits, and the suffixes on offer. */
+export type Account = Schemas["OwnAccount"];
+
 /** A domain name of the portfolio, as lists show it. Timestamps are ISO 8601 UTC with milliseconds. */
 export type Domain = Schemas["Domain"];
+/** How a name is, in one word. */
+export type DomainState = Domain["state"];
 /** A domain name with the orders about it that are open. */
 export type DomainInFull = Schemas["DomainInFull"];
 /** The request of another registrar for a name of the portfolio. */

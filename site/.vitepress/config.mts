@@ -45,6 +45,7 @@ export default defineConfig({
       group("Start", [
         ["Quick start", "start"],
         ["Concepts", "concepts"],
+        ["Test your integration", "testing"],
       ]),
       group("The API", [
         ["Calls explained", "api"],

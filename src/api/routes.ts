@@ -1,3 +1,4 @@
+import { readAccount } from "#api/account.ts";
 import { type Route, type RouteMatch, routeFinder } from "#api/route.ts";
 import { checkSignature } from "#api/signing/check-signature.ts";
 import { v2Door } from "#api/v2/door.ts";
@@ -95,6 +96,7 @@ export const routes: readonly Route[] = [
   { method: "GET", path: "/webhooks/:webhook_id/deliveries", useCase: listWebhookDeliveries },
   { method: "POST", path: "/webhooks/:webhook_id/deliveries/:event_id/resend", useCase: resendWebhookDelivery },
   { method: "GET", path: "/servicepacks", useCase: listServicePacks },
+  { method: "GET", path: "/account", useCase: readAccount },
   // Without a signature it is in open-routes.ts.
   { method: "POST", path: "/signature-check", useCase: checkSignature },
 ];

@@ -141,6 +141,25 @@ export async function endOfEvents(context: Pick<Context, "database">): Promise<P
   return (await readEvents(context, { resellerId: 0, types: [], after: eventsBegin, limit: 1 })).next;
 }
 
+/** How much later an event can be written than others that follow it in the log: a transaction writes its events before it ends. */
+const disorderMs = 60_000;
+
+const placeBefore = statement(
+  "events-place-before",
+  `WITH ${withLog}
+   SELECT event.era, event.transaction::text AS transaction, event.number::text AS number
+   FROM log CROSS JOIN LATERAL (
+     SELECT era, transaction, number FROM events AS one WHERE at < $at::timestamptz AND ${isVisible("one")}
+     ORDER BY at DESC LIMIT 1) AS event` as string,
+  { era: "int4", transaction: "text", number: "text" },
+);
+
+/** A place in the log before everything that has happened since then, and at most a minute before it. */
+export async function placeOfTime({ database }: Pick<Context, "database">, time: Date): Promise<Position> {
+  const [place] = await database.query(placeBefore, { at: new Date(time.getTime() - disorderMs) });
+  return place ?? eventsBegin;
+}
+
 /**
  * SQL: the database that an era belongs to. A promotion keeps all three: it continues the same transactions. A restore from a dump
  * makes another database, or at least another table.

@@ -10,11 +10,12 @@ import {
   lookAgainMs,
   type Position,
   parsePosition,
+  placeOfTime,
   positionText,
   readEvents,
 } from "#events/log.ts";
 import { streamEvents } from "#events/stream.ts";
-import { readFilter } from "#use-case/filter.ts";
+import { parseInstant, readFilter } from "#use-case/filter.ts";
 import type { Answer, UseCase, UseCaseRequest } from "#use-case/use-case.ts";
 import { waitApplied } from "#use-case/wait-applied.ts";
 
@@ -32,7 +33,10 @@ export const listEvents: UseCase = {
       "Events are kept for 90 days. The `link` leads on from here, now or later: store it, and no event is passed over. A key reads the events of its scopes. `Prefer: wait=N` holds the answer until there is an event. With `Accept: text/event-stream` they are sent as they happen.",
     query: Type.Object({
       after: Type.Optional(
-        Type.String({ description: "The id of an event, or as a `link` has it. Default: the beginning." }),
+        Type.String({
+          description:
+            "The id of an event, as a `link` has it, `now`, or a time: then the list begins at most a minute before it. Default: the beginning.",
+        }),
       ),
       types: Type.Optional(
         Type.String({
@@ -54,7 +58,7 @@ export const listEvents: UseCase = {
 
   async handle(context, request) {
     const types = readTypes(request.query);
-    const given = readAfter(request.query.getAll("after"), "after");
+    const given = await findPlace(context, readAfter(request));
     if (request.wantsOnly("text/event-stream")) return answerStream(context, request, types, given);
     const take = readTake(request.query);
     const allowed = typesOf(request.caller.scopes).filter((type) => types.includes(type));
@@ -85,10 +89,7 @@ async function answerStream(
   types: readonly string[],
   given: Position | undefined,
 ): Promise<Answer> {
-  const last = readAfter(
-    [request.lastEventId].filter((id) => id !== undefined),
-    "last-event-id",
-  );
+  const last = readLastEventId(request.lastEventId);
   const start = last ?? given;
   if (start) {
     const { resellerId } = request.caller;
@@ -110,10 +111,24 @@ function refuseGap(gap: "expired" | "ahead" | undefined): void {
 const advice = "Read your lists, and begin again without after.";
 
 /** @throws ApiError `bad_request` */
-function readAfter(given: readonly string[], field: string): Position | undefined {
-  if (given.length === 0) return undefined;
-  const position = given.length === 1 ? parsePosition(given[0]!) : undefined;
-  if (!position) throw invalidField(field, "Give the id of an event, or what a link has, once.");
+function readAfter({ query }: UseCaseRequest): Position | "now" | Date | undefined {
+  const wanted = "Give the id of an event, what a link has, now, or a time such as 2027-01-31T12:00:00Z";
+  return readFilter(query, "after", wanted, (text) => {
+    if (text === "now") return text;
+    const instant = parseInstant(text);
+    return instant === undefined ? parsePosition(text) : new Date(instant);
+  });
+}
+
+async function findPlace(context: Context, after: ReturnType<typeof readAfter>): Promise<Position | undefined> {
+  if (after === "now") return endOfEvents(context);
+  return after instanceof Date ? placeOfTime(context, after) : after;
+}
+
+/** @throws ApiError `bad_request` */
+function readLastEventId(given: string | undefined): Position | undefined {
+  const position = given === undefined ? undefined : parsePosition(given);
+  if (given !== undefined && !position) throw invalidField("last-event-id", "Give the id of an event.");
   return position;
 }
 

@@ -9,10 +9,25 @@ import { OperatorError } from "#operator-error.ts";
 import { CommandFailure, exitCodes, guarded } from "../../client/cli/failures.ts";
 import { printFields, printJson, printTable } from "../../client/cli/output.ts";
 
-/** Finds a group of commands, or creates it if the reseller's commands have not. */
-export function commandGroup(program: Command, name: string, description: string): Command {
-  return program.commands.find((command) => command.name() === name) ?? program.command(name).description(description);
+/** What stands before a group of the operator's whose name is also one of the reseller's. */
+export const operatorWord = "operator";
+/** Groups that both have: a reseller's is about its own account, the operator's about all. */
+export const sharedGroups: readonly string[] = ["domains", "hosting", "orders", "packs"];
+
+export function findCommand(parent: Command | undefined, name: string | undefined): Command | undefined {
+  return parent?.commands.find((command) => command.name() === name);
 }
+
+/** Finds a group of the operator's commands, or creates it. */
+export function commandGroup(program: Command, name: string, description: string): Command {
+  const parent = sharedGroups.includes(name)
+    ? ensureGroup(program, operatorWord, `of all accounts: ${sharedGroups.join(", ")}`)
+    : program;
+  return ensureGroup(parent, name, description);
+}
+
+const ensureGroup = (parent: Command, name: string, description: string): Command =>
+  findCommand(parent, name) ?? parent.command(name).description(description);
 
 /** Options of every operator's command. */
 export interface OperatorOptions {

@@ -1,5 +1,6 @@
 /** The operator's commands. They work on the database, not through the API. */
 import type { Command } from "commander";
+import { findCommand, operatorWord, sharedGroups } from "#operator/command.ts";
 
 /** Adds commands to groups of the program, and creates missing groups. */
 export interface CommandPart {
@@ -40,23 +41,38 @@ export const operatorCommands: readonly CommandPart[] = [
   { groups: ["migrate"], load: async () => (await import("#operator/migrate.ts")).addMigrateCommand },
 ];
 
+/** The command line in the words of the tool: `operator` is left out where only the operator has a group of this name. */
+export function readWords([first = "", second = "", ...rest]: readonly string[]): string[] {
+  const isRedundant = first === operatorWord && /^[a-z]/.test(second) && !sharedGroups.includes(second);
+  return [...(isRedundant ? [] : [first]), second, ...rest].filter((word, place) => place > 1 || word !== "");
+}
+
 /**
  * Adds the command that the command line names. When it names none, as for help or after a typing mistake, adds the
  * whole group, or all commands without a group, so that the help and the error are complete.
  * @param program already has the commands that are not in `parts`
- * @param words the command line, without the program's name
+ * @param words the command line, without the program's name, as `readWords` gives it
  */
 export async function addCommands(program: Command, parts: readonly CommandPart[], words: string[]): Promise<void> {
-  const [group = "", name] = words;
-  const isGroup = findCommand(program, group) || parts.some(({ groups }) => groups.includes(group));
+  const isOperators = words[0] === operatorWord;
+  const [group = "", name] = isOperators ? words.slice(1) : words;
+  const findGroup = () => findCommand(isOperators ? findCommand(program, operatorWord) : program, group);
+  const isGroup = findGroup() || parts.some(({ groups }) => groups.includes(group));
   for (const { groups, load } of parts) {
-    const found = findCommand(program, group);
+    const found = findGroup();
     const isComplete = found && (found.commands.length === 0 || findCommand(found, name) !== undefined);
     if (isComplete) return;
     if (!isGroup || groups.includes(group)) (await load())(program);
   }
 }
 
-function findCommand(parent: Command, name: string | undefined): Command | undefined {
-  return parent.commands.find((command) => command.name() === name);
+/**
+ * Until a shared group was split, its commands stood side by side. A command that only the operator has is still found there.
+ * @returns the words that name it now, if it was named so
+ */
+export function wordsSinceSplit(program: Command, words: readonly string[]): string[] | undefined {
+  const [group = "", name] = words;
+  if (!sharedGroups.includes(group) || findCommand(findCommand(program, group), name)) return undefined;
+  const isOperators = findCommand(findCommand(findCommand(program, operatorWord), group), name) !== undefined;
+  return isOperators ? [operatorWord, ...words] : undefined;
 }

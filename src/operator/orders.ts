@@ -21,11 +21,15 @@ import { CommandFailure, exitCodes } from "../../client/cli/failures.ts";
 import { print, printFields, printTable } from "../../client/cli/output.ts";
 
 export function addOrderCommands(program: Command): void {
-  const orders = commandGroup(program, "orders", "registrations, and orders about registered names");
+  const orders = commandGroup(
+    program,
+    "orders",
+    "orders of all accounts: registrations, and orders about registered names",
+  );
   addListCommand(orders);
   operatorCommand(orders, "show", "show everything about an order, and what happens next")
     .argument("<code>", "the order code from the API", orderCode)
-    .addHelpText("after", "\nExample:\n  deedhouse orders show REG-7K3M9QX2-4TD")
+    .addHelpText("after", "\nExample:\n  deedhouse operator orders show REG-7K3M9QX2-4TD")
     .action(
       onDatabase(
         async (context, code: string) =>
@@ -37,7 +41,7 @@ export function addOrderCommands(program: Command): void {
   addSettleCommand(orders);
   operatorCommand(orders, "retry", "take an order's next step now, without waiting for its delay")
     .argument("<code>", "the order code from the API", orderCode)
-    .addHelpText("after", "\nExample:\n  deedhouse orders retry REG-7K3M9QX2-4TD")
+    .addHelpText("after", "\nExample:\n  deedhouse operator orders retry REG-7K3M9QX2-4TD")
     .action(
       onDatabase(async (context, code: string) => {
         await (isRegistration(code) ? retryOrder(context, code) : retryChange(context, code));
@@ -64,7 +68,7 @@ function addListCommand(orders: Command): void {
     .addOption(limitOption())
     .addHelpText(
       "after",
-      "\nExamples:\n  deedhouse orders list --attention\n  deedhouse orders list --status Pending --reseller acme",
+      "\nExamples:\n  deedhouse operator orders list --attention\n  deedhouse operator orders list --status Pending --reseller acme",
     )
     .action(
       onDatabase(
@@ -141,7 +145,7 @@ function addCancelCommand(orders: Command): void {
       "after",
       "\nAn order that may have reached the registry is resolved first. If the registry then holds the name for us, it is deleted" +
         "\nwithin its add grace period; after that it is kept, and the order is Finished." +
-        "\n\nExample:\n  deedhouse orders cancel REG-7K3M9QX2-4TD --wait",
+        "\n\nExample:\n  deedhouse operator orders cancel REG-7K3M9QX2-4TD --wait",
     );
   addTimeoutOption(cancel, "with --wait").action(
     onDatabase(async (context, code: string, { wait = false, timeout }: WaitOptions) => {
@@ -162,7 +166,7 @@ function addCancelCommand(orders: Command): void {
       throw new CommandFailure(
         `the order could no longer be cancelled: it ended as ${status}`,
         exitCodes.endedInFailure,
-        `See why: deedhouse orders show ${code}`,
+        `See why: deedhouse operator orders show ${code}`,
       );
     }),
   );
@@ -191,7 +195,7 @@ function addSettleCommand(orders: Command): void {
         "\nno other order or customer has it; as failed only if the registry does not hold it for us. With --force it" +
         "\nfails anyway, and the operator is responsible for the name: the gateway will neither renew nor delete it." +
         "\nAn order about a registered name is settled as done or as failed; if the registry shows what was ordered, it is done." +
-        "\n\nExample:\n  deedhouse orders settle REG-7K3M9QX2-4TD --as registered --note 'entered by the registry on request'",
+        "\n\nExample:\n  deedhouse operator orders settle REG-7K3M9QX2-4TD --as registered --note 'entered by the registry on request'",
     );
   addTimeoutOption(settle, "for the order's step").action(
     onDatabase(async (context, code: string, { as, note, force = false, timeout }: SettleOptions) => {
@@ -231,6 +235,6 @@ async function settleByHand(
 }
 
 function stillGoing(code: string, what: string): CommandFailure {
-  const advice = `Nothing is lost. To see its state: deedhouse orders show ${code}`;
+  const advice = `Nothing is lost. To see its state: deedhouse operator orders show ${code}`;
   return new CommandFailure(`the order is still ${what}`, exitCodes.stillGoing, advice);
 }

@@ -1,6 +1,7 @@
 /** Describes the mistakes in a file of profiles for its author. No value is quoted, because it may be a password. */
 import type { TSchema } from "typebox";
 import Value from "typebox/value";
+import { schemaAt, wordsFor } from "#lib/schema-words.ts";
 
 const fieldsPage = "docs/registries.md";
 
@@ -10,7 +11,6 @@ interface SchemaError {
   /** E.g. "/0/timeouts/loginMs". */
   instancePath: string;
   params: object;
-  message: string;
 }
 
 /**
@@ -20,10 +20,10 @@ interface SchemaError {
  */
 export function describeSchemaMistakes(schema: TSchema, entries: unknown): string[] {
   const errors: SchemaError[] = Value.Errors(schema, entries);
-  return errors.flatMap((error) => describe(error, entries));
+  return errors.flatMap((error) => describe(schema, error, entries));
 }
 
-function describe(error: SchemaError, entries: unknown): string[] {
+function describe(schema: TSchema, error: SchemaError, entries: unknown): string[] {
   const [, index, ...path] = error.instancePath.split("/").map(unescapePart);
   if (index === undefined) return ["it must be an array of profiles: [ { … } ]"];
   const profile = nameOf(entries, Number(index));
@@ -45,7 +45,7 @@ function describe(error: SchemaError, entries: unknown): string[] {
     case "pattern":
       return [`${profile}: ${field} does not have the form that ${fieldsPage} describes`];
     default:
-      return [`${profile}: ${field || "a profile"} ${error.message}`];
+      return [`${profile}: ${field || "a profile"} must be ${wordsFor(schemaAt(schema, [index, ...path]))}`];
   }
 }
 

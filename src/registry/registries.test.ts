@@ -45,7 +45,7 @@ const mistakes = [
   ["a missing field", { host: undefined }, "nic: host is missing"],
   ["an unknown field", { hots: "x" }, "nic: hots is not a field of a profile; docs/registries.md lists"],
   ["a misspelt nested field", { timeouts: { loginms: 1 } }, "nic: timeouts.loginms is not a field of a profile"],
-  ["a number as text", { port: "700" }, "nic: port must be integer"],
+  ["a number as text", { port: "700" }, "nic: port must be a whole number from 1 to 65535"],
   ["an unknown value", { dataModel: "fat" }, "nic: dataModel must be thick or thin"],
   [
     "a required service excluded",
@@ -141,8 +141,16 @@ const mistakes = [
     "nic: contactFields.1.name occurs twice",
   ],
   ["a suffix with a dot before it", { suffixes: [".example"] }, "nic: suffixes.0 does not have the form"],
-  ["a timeout of zero", { timeouts: { loginMs: 0 } }, "nic: timeouts.loginMs must be >= 1"],
-  ["a timeout that is too long for a timer", { queryTimeoutMs: 2 ** 31 }, "nic: queryTimeoutMs must be <= 604800000"],
+  [
+    "a timeout of zero",
+    { timeouts: { loginMs: 0 } },
+    "nic: timeouts.loginMs must be a whole number from 1 to 604800000",
+  ],
+  [
+    "a timeout that is too long for a timer",
+    { queryTimeoutMs: 2 ** 31 },
+    "nic: queryTimeoutMs must be a whole number from 1 to 604800000",
+  ],
   [
     "a result code with an unknown meaning",
     { resultCodes: { 2304: "exist" } },

@@ -1,6 +1,7 @@
 import Type from "typebox";
 import Value from "typebox/value";
 import { statement } from "#db/statement.ts";
+import { schemaAt, wordsFor } from "#lib/schema-words.ts";
 import { OperatorError } from "#operator-error.ts";
 import type { OperatorContext } from "#resellers/create.ts";
 
@@ -17,6 +18,13 @@ const profileShape = Type.Object({
   postalCode: Type.String({ minLength: 1, maxLength: 16 }),
   countryCode: Type.String({ pattern: "^[A-Z]{2}$" }),
 });
+
+/** Of the fields whose form is more than their length. */
+const forms: Readonly<Record<string, string>> = {
+  email: "an e-mail address",
+  phone: "a number such as +49.30123456",
+  countryCode: "two capital letters such as BE",
+};
 
 const writeProfile = statement(
   "profile-write",
@@ -37,10 +45,7 @@ const writeProfile = statement(
  */
 export async function setProfile(context: OperatorContext, resellerId: number, profile: unknown): Promise<void> {
   if (!Value.Check(profileShape, profile)) {
-    const problems = Value.Errors(profileShape, profile).map(
-      ({ instancePath, message }) => `${instancePath} ${message}`,
-    );
-    throw new OperatorError("refused", `the profile is not valid: ${problems.join("; ")}`);
+    throw new OperatorError("refused", `the profile is not valid: ${describeProblems(profile).join("; ")}`);
   }
   await context.database.query(writeProfile, {
     reseller_id: resellerId,
@@ -55,4 +60,19 @@ export async function setProfile(context: OperatorContext, resellerId: number, p
     country_code: profile.countryCode,
     now: context.clock.now(),
   });
+}
+
+/** @returns a sentence for each field that is missing or wrong. It has no value of the profile */
+function describeProblems(profile: unknown): string[] {
+  const problems = Value.Errors(profileShape, profile).flatMap((error) => {
+    if (error.keyword === "required") {
+      return (error.params as { requiredProperties: string[] }).requiredProperties.map(
+        (field) => `${field} is missing`,
+      );
+    }
+    const field = error.instancePath.slice(1);
+    if (field === "") return ["it must be an object"];
+    return [`${field} must be ${forms[field] ?? wordsFor(schemaAt(profileShape, [field]))}`];
+  });
+  return [...new Set(problems)];
 }

@@ -1,6 +1,7 @@
-import type { Static, TObject, TSchema } from "typebox";
+import type { Static, TObject } from "typebox";
 import Value from "typebox/value";
 import { ApiError, type ValidationError } from "#errors.ts";
+import { schemaAt, wordsFor } from "#lib/schema-words.ts";
 import { shapeByHand } from "#use-case/docs.ts";
 
 /**
@@ -29,60 +30,11 @@ export function parseBody<Shape extends TObject>(
       const fields = missing.map((name) => [path, name].filter(Boolean).join("/"));
       return fields.map((field) => ({ error_code: "missing", error_text: "Required.", field }));
     }
-    const wanted = path === "" ? "Send a JSON object." : wantedBy(schemaAt(shape, path.split("/")));
+    const wanted = path === "" ? "Send a JSON object." : `Give ${wordsFor(schemaAt(shape, path.split("/")))}.`;
     return [{ error_code: "invalid", error_text: wanted, field: path || "body" }];
   });
   // A field that breaks two rules of its shape gets one entry, because the text states the whole shape.
   throw badBody([...new Map(errors.map((error) => [error.field, error])).values()]);
-}
-
-function schemaAt(shape: TSchema, [name, ...rest]: string[]): TSchema {
-  if (name === undefined) return shape;
-  const { properties, items } = shape as { properties?: Record<string, TSchema>; items?: TSchema };
-  return schemaAt(properties?.[name] ?? items ?? {}, rest);
-}
-
-/** Says what a field takes, in words that do not need the schema. */
-const wantedBy = (schema: TSchema) => `Give ${phraseFor(schema)}.`;
-
-function phraseFor(schema: TSchema): string {
-  const { type, enum: choices, anyOf, minimum, maximum, minLength, maxLength, maxItems } = schema as JsonShape;
-  if (choices) return `one of ${choices.join(", ")}`;
-  if (anyOf) return anyOf.map(phraseFor).join(" or ");
-  switch (type) {
-    case "integer":
-    case "number":
-      return `a ${type === "integer" ? "whole " : ""}number${rangeText(minimum, maximum)}`;
-    case "boolean":
-      return "true or false";
-    case "string":
-      return `a string${minLength === undefined && maxLength === undefined ? "" : ` of ${lengthText(minLength, maxLength)}`}`;
-    case "array":
-      return `a list${maxItems === undefined ? "" : ` with at most ${maxItems} entries`}`;
-    default:
-      return "an object";
-  }
-}
-
-interface JsonShape {
-  type?: string;
-  enum?: readonly unknown[];
-  anyOf?: TSchema[];
-  minimum?: number;
-  maximum?: number;
-  minLength?: number;
-  maxLength?: number;
-  maxItems?: number;
-}
-
-function rangeText(minimum: number | undefined, maximum: number | undefined): string {
-  if (minimum === undefined) return maximum === undefined ? "" : ` of at most ${maximum}`;
-  return maximum === undefined ? ` of at least ${minimum}` : ` from ${minimum} to ${maximum}`;
-}
-
-function lengthText(least: number | undefined, most: number | undefined): string {
-  if (least === undefined) return `at most ${most} characters`;
-  return most === undefined ? `at least ${least} characters` : `${least} to ${most} characters`;
 }
 
 function withoutNulls(value: unknown): unknown {

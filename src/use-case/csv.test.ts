@@ -17,7 +17,7 @@ test("a cell that a spreadsheet would calculate begins with an apostrophe", () =
 test("a table has a column for each name, in their order", () => {
   const table = csvTable("t", (row: { a: number }) => ({ b: row.a + 1 }), { second: ({ b }) => b, first: () => "x" });
   assert.deepEqual(
-    [table.header, table.cells({ a: 1 })],
+    [table.header, table.cells({ a: 1 }, new Date(0))],
     [
       ["second", "first"],
       [2, "x"],

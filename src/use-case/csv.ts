@@ -6,7 +6,7 @@ export interface CsvTable<Row> {
   /** Of the file, without its ending. */
   name: string;
   header: readonly string[];
-  cells(row: Row): CsvValue[];
+  cells(row: Row, now: Date): CsvValue[];
 }
 
 /**
@@ -15,15 +15,15 @@ export interface CsvTable<Row> {
  */
 export function csvTable<Row, Shown>(
   name: string,
-  present: (row: Row) => Shown,
+  present: (row: Row, now: Date) => Shown,
   columns: Readonly<Record<string, (shown: Shown) => CsvValue>>,
 ): CsvTable<Row> {
   const readers = Object.values(columns);
   return {
     name,
     header: Object.keys(columns),
-    cells(row) {
-      const shown = present(row);
+    cells(row, now) {
+      const shown = present(row, now);
       return readers.map((read) => read(shown));
     },
   };

@@ -31,7 +31,7 @@ export async function answerCsv<Row>(
   const pages = readPages(context, request.caller.resellerId, list);
   try {
     const { value: first = [] } = await pages.next();
-    const stream = Readable.from(linesOf(table, first, pages));
+    const stream = Readable.from(linesOf(context, table, first, pages));
     // Also after an error, and if nobody reads it at all.
     stream.once("close", end);
     return { status: 200, headers: headersOf(table), stream };
@@ -46,8 +46,16 @@ const headersOf = ({ name }: CsvTable<never>) => ({
   "content-disposition": `attachment; filename="${name}.csv"`,
 });
 
-async function* linesOf<Row>(table: CsvTable<Row>, first: readonly Row[], rest: AsyncIterable<Row[]>) {
-  const textOf = (rows: readonly Row[]) => rows.map((row) => csvLine(table.cells(row))).join("");
+async function* linesOf<Row>(
+  { clock }: Context,
+  table: CsvTable<Row>,
+  first: readonly Row[],
+  rest: AsyncIterable<Row[]>,
+) {
+  const textOf = (rows: readonly Row[]) => {
+    const now = clock.now();
+    return rows.map((row) => csvLine(table.cells(row, now))).join("");
+  };
   yield csvLine(table.header) + textOf(first);
   for await (const rows of rest) yield textOf(rows);
 }

@@ -29,3 +29,13 @@ export function readChoice<const T extends string>(
     choices.find((choice) => choice.toLowerCase() === text),
   );
 }
+
+/** A date, which begins at midnight UTC, or a time with its zone. A query is read in lower case. @returns the instant in UTC */
+export function parseInstant(text: string): string | undefined {
+  const match = /^(\d{4}-\d\d-\d\d)(t\d\d:\d\d(:\d\d(\.\d{1,9})?)?(z|[+-]\d\d:\d\d))?$/.exec(text);
+  const day = new Date(match?.[1] ?? "");
+  // A day that its month does not have would become another one.
+  if (!match || Number.isNaN(day.getTime()) || !day.toISOString().startsWith(match[1]!)) return undefined;
+  const instant = new Date(text.toUpperCase());
+  return Number.isNaN(instant.getTime()) ? undefined : instant.toISOString();
+}

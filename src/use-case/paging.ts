@@ -167,7 +167,7 @@ export async function answerPage<Row extends { total_: number; skipped_: number 
   request: UseCaseRequest,
   list: PagedList<Row>,
   path: string,
-  present: (row: Row) => unknown,
+  present: (row: Row, now: Date) => unknown,
   csv?: CsvTable<NoInfer<Row>>,
 ): Promise<Answer> {
   if (csv && request.wantsOnly("text/csv")) return answerCsv(context, request, list, csv);
@@ -193,7 +193,8 @@ export async function answerPage<Row extends { total_: number; skipped_: number 
   if (rows.length > 0 && (page.kind === "prev" || more)) links.push(link("next", cursor("next", rows.at(-1))));
   if (rows.length > 0 && (page.kind === "prev" ? more : skipped > 0)) links.push(link("prev", cursor("prev", rows[0])));
   const headers = pagingHeaders({ skipped, take: page.take, total: head?.total_ ?? 0 }, links);
-  return { status: 200, headers, body: rows.map(present) };
+  const now = context.clock.now();
+  return { status: 200, headers, body: rows.map((row) => present(row, now)) };
 }
 
 /**

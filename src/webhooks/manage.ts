@@ -23,7 +23,7 @@ import {
 } from "#webhooks/rows.ts";
 import { newWebhookSecret } from "#webhooks/signature.ts";
 
-const webhooksMax = 10;
+export const webhooksMax = 10;
 const descriptionCharsMax = 200;
 const typesMax = 50;
 /** How long the secret before signs, too. */

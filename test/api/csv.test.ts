@@ -70,11 +70,11 @@ test("a portfolio is one file, with a header line", async () => {
     [
       ...["domain_name", "expiration_date", "will_renew", "registration_date", "status", "statuses", "name_servers"],
       ...["dnssec", "transfer_locked", "transfer_status", "transfer_requested_at", "transfer_gaining_registrar"],
-      "transfer_answer_by",
+      ...["transfer_answer_by", "state"],
     ],
     ...["a.example", "xn--mnchen-3ya.example"].map((name) => [
       ...[name, "2027-01-01T00:00:00.000Z", "true", "2026-01-01T00:00:00.000Z", "ok", "ok clientTransferProhibited"],
-      ...["ns1.long-name-of-a-name-server.example ns2.dns-host.net", "", "true", "", "", "", ""],
+      ...["ns1.long-name-of-a-name-server.example ns2.dns-host.net", "", "true", "", "", "", "", "active"],
     ]),
   ]);
   assert.deepEqual(rowsOf(await get(await gateway.addReseller(), "/domains")).length, 1, "an empty list is a header");

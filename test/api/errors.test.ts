@@ -268,7 +268,7 @@ const scenarios: Scenarios = {
   ...webhookScenarios({ rival, own: await insertWebhook(query, reseller) }),
   ...hostingScenarios({ rival, plain, incomplete, packs }),
   ...paid.scenarios,
-  "GET /servicepacks": {},
+  "GET /account": {},
   "POST /signature-check": {
     bad_request: [
       { target: "/signature-check", says: /empty/ },

@@ -29,6 +29,7 @@ export function hostingScenarios({ rival, plain, incomplete, packs }: Given): Sc
     ["nobodys.example", "exists.example", "-"].map((name) => ({ target: `/hostingaccounts/${name}${path}`, body }));
 
   return {
+    "GET /servicepacks": {},
     "GET /hostingaccounts": {
       invalid_paging_request: wrongPaging.map((query) => ({ target: `/hostingaccounts?${query}` })),
     },

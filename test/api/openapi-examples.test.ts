@@ -150,6 +150,7 @@ test("the examples about names are answered as documented", async () => {
 test("the examples about hosting accounts are answered as documented", async () => {
   await order(v1, "createHostingAccount");
   const reads = [
+    "readOwnAccount",
     "listServicePacks",
     "listHostingAccounts",
     "readHostingAccount",

@@ -111,6 +111,7 @@ test("an answer that openapi.json does not have fails the test that gets it", as
     expiration_date: "2027-11-21T01:39:27.687Z",
     will_renew: true,
     registration_date: "2026-11-21T01:39:27.687Z",
+    state: "active",
     status: "ok",
     name_servers: [],
     dnssec: null,

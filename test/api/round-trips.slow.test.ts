@@ -6,6 +6,7 @@ import { countRoundTrips } from "../harness/round-trips.ts";
 const barDefault = 4;
 const bars: Record<string, number> = {
   "GET /domains/<name>, signed": 1,
+  "GET /account": 1,
   "POST /domains/registrations": 3,
   "POST /domains/registrations with an Idempotency-Key": 7,
 };

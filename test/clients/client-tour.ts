@@ -36,7 +36,7 @@ export function testTour(language: Language): void {
     await t.test("gives the name to another registrar", () => transfer(tour));
     await t.test("pages through lists without a gap or a repeat", () => page(tour));
     await t.test("lists what was ordered and what happened", () => listOrders(tour));
-    await t.test("creates a hosting account, and works with it", () => host(tour));
+    await t.test("shows its account, creates a hosting account, and works with it", () => host(tour));
     await t.test("adds and removes host names", () => addHostNames(tour));
     await t.test("reads the events so far, and those that come", () => readEvents(tour));
     await t.test("makes a webhook, and sends to it again", () => hook(tour));
@@ -241,7 +241,9 @@ async function inEffect(client: Tour["client"], identifier: string, status: stri
   return read;
 }
 
-async function host({ client, gateway }: Tour): Promise<void> {
+async function host({ client, gateway, reseller }: Tour): Promise<void> {
+  const own = await client.data<Record<string, Fields>>("getAccount");
+  assert.deepEqual([own.name, own.key?.id], [reseller.name, reseller.key.id]);
   const packId = await gateway.addPack();
   const packs = await client.data<Fields[]>("listServicePacks");
   const { id: servicePackId } = packs.find(({ id }) => id === packId)!;

@@ -176,7 +176,9 @@ test("lists what was ordered and what happened, and exports whole lists", async 
   }
 });
 
-test("creates a hosting account, and works with it", async () => {
+test("shows its account, creates a hosting account, and works with it", async () => {
+  const { data: own } = await noted.getAccount();
+  assert.equal(own.key.id, key.id);
   const packId = await gateway.addPack();
   const { data: packs } = await noted.listServicePacks();
   assert.ok(packs.some(({ id }) => id === packId));

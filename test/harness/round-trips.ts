@@ -24,6 +24,7 @@ interface Kind {
 
 const kinds: readonly Kind[] = [
   { about: "GET /domains/<name>, signed", method: "GET", target: () => "/domains/read.example" },
+  { about: "GET /account", method: "GET", target: () => "/account" },
   {
     about: "POST /domains/registrations",
     method: "POST",

@@ -105,7 +105,7 @@ export async function startWholeWay(scope: Scope, database?: Promise<{ url: stri
   await machine.node.close();
   const system = await startSystem(folder, ["--rate-limit", "1000000000"], { env });
   closers.push(() => system.kill("SIGINT"));
-  const operate = (...args: string[]) => system.tool([...args, "--data", join(folder, "data")], { env });
+  const operate = (...args: string[]) => system.tool(["operator", ...args, "--data", join(folder, "data")], { env });
   const operated = async (...args: string[]) => {
     const { code, stdout, stderr } = await operate(...args, "--json");
     assert.equal(code, 0, stderr);

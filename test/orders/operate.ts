@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { masterKey, type TestGateway } from "../harness/gateway.ts";
 import { type Ended, runTool } from "../harness/running-system.ts";
 
-/** Runs a command to its end. */
+/** Runs a command to its end; the word `operator` before it is added. */
 export function operate(gateway: TestGateway, ...args: string[]): Promise<Ended> {
   return operateOn(gateway, "", ...args);
 }
@@ -11,7 +11,10 @@ export function operate(gateway: TestGateway, ...args: string[]): Promise<Ended>
 /** The same, with this as its standard input. */
 export function operateOn({ databaseUrl }: TestGateway, input: string, ...args: string[]): Promise<Ended> {
   const key = `1:${masterKey.toString("hex")}`;
-  return runTool(args, { input, env: { ...process.env, DATABASE_URL: databaseUrl, DEEDHOUSE_MASTER_KEY: key } });
+  return runTool(["operator", ...args], {
+    input,
+    env: { ...process.env, DATABASE_URL: databaseUrl, DEEDHOUSE_MASTER_KEY: key },
+  });
 }
 
 /** The same; it must succeed, and its JSON is returned. */

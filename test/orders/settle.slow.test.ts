@@ -109,7 +109,7 @@ test("an order that waits for an operator looks again when it is retried", async
   const { gateway, reseller } = await start(t);
   const order = await placeUnexplained(gateway, reseller, "again.example");
   const shown = await operated(gateway, "orders", "show", order.code);
-  assert.match(String(shown.next), /it needs an operator: deedhouse orders settle$/);
+  assert.match(String(shown.next), /it needs an operator: deedhouse operator orders settle$/);
   gateway.registry.store.domains.delete(order.name);
   await operated(gateway, "orders", "retry", order.code);
   await assertEnds(gateway, reseller, order, "FailedValidation");

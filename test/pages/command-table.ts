@@ -17,7 +17,7 @@ export const elsewhere: Readonly<Record<string, string>> = {
 
 /** They ask before they do something; here nobody is at the terminal, so they get --yes. */
 export const confirmed: readonly string[] = [
-  "deedhouse domains adopt found.example --account acme",
+  "deedhouse operator domains adopt found.example --account acme",
   "deedhouse ote nic --registries ote.json --out certification",
 ];
 
@@ -39,7 +39,10 @@ export const untilStopped: Readonly<Record<string, Lasting>> = {
   "deedhouse worker": { works: 'grep -q "the worker is working" "$LOG"', exits: 0 },
   "DEEDHOUSE_NODE_DATA_DIR=/srv/small DEEDHOUSE_NODE_HOST=192.0.2.7 DEEDHOUSE_NODE_TOKEN_FILE=small.token deedhouse node":
     { works: "deedhouse node list | grep -Eq '^small +embedded +open '", exits: 0 },
-  "deedhouse events follow --types 'hosting.*' --json": { works: 'grep -q hosting.ready "$OUT"', exits: 143 },
+  "deedhouse events follow --types 'hosting.*' --since 2h --json": {
+    works: 'grep -q hosting.ready "$OUT"',
+    exits: 143,
+  },
 };
 
 /** Pages with a test of their own, and the number of blocks whose commands that test runs. */
@@ -72,14 +75,16 @@ const noSuchOrder: Answer = {
 
 /** They need what this system does not have: an order in doubt, a second node. What they say without it. */
 export const refused: Readonly<Record<string, Answer>> = {
-  "deedhouse hosting move hello.example --to web-8 --wait": {
+  "deedhouse operator hosting move hello.example --to web-8 --wait": {
     exits: 3,
     says: /cannot be moved to web-8: there is no such node/,
     success: "test/hosting/nodes.slow.test.ts",
   },
-  "deedhouse orders settle REG-7K3M9QX2-4TD --as registered --note 'entered by the registry, ticket 4711'": noSuchOrder,
-  "deedhouse orders settle REG-7K3M9QX2-4TD --as failed --note 'removed by the registry, ticket 4711'": noSuchOrder,
-  "deedhouse domains adopt found.example --account acme": {
+  "deedhouse operator orders settle REG-7K3M9QX2-4TD --as registered --note 'entered by the registry, ticket 4711'":
+    noSuchOrder,
+  "deedhouse operator orders settle REG-7K3M9QX2-4TD --as failed --note 'removed by the registry, ticket 4711'":
+    noSuchOrder,
+  "deedhouse operator domains adopt found.example --account acme": {
     exits: 3,
     says: /the registry does not hold the name/,
     success: "test/reconcile/reconcile.slow.test.ts",

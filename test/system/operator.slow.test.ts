@@ -20,7 +20,7 @@ before(async () => {
 });
 
 /** Runs an operator's command on this system's folder. */
-const operate = (...args: string[]) => system.tool([...args, "--data", join(folder, "data")]);
+const operate = (...args: string[]) => system.tool(["operator", ...args, "--data", join(folder, "data")]);
 
 /** The same; it must succeed, and its output is returned. */
 async function operated(...args: string[]): Promise<Record<string, string>> {

@@ -15,6 +15,7 @@ namespace Deedhouse;
  */
 final class Client
 {
+    use AccountCalls;
     use DomainCalls;
     use ChangeCalls;
     use OrderCalls;

@@ -3,6 +3,7 @@
 from types import TracebackType
 from typing import Optional
 
+from .account import AccountCalls
 from .changes import ChangeCalls
 from .clock import Clock, SystemClock
 from .domains import DomainCalls
@@ -17,6 +18,7 @@ VERSION = "0.1.0"
 
 
 class Client(
+    AccountCalls,
     DomainCalls,
     ChangeCalls,
     OrderCalls,

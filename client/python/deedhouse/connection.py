@@ -65,12 +65,20 @@ class _Response(http.client.HTTPResponse):
         self.fp = _WholeLines(sock.makefile("rb", buffering=0))
 
 
+# A program need not close its client, nor can it close what its ended threads had:
+# a connection closes itself with the last use of it, and at the program's end.
 class _PlainConnection(http.client.HTTPConnection):
     response_class = _Response
+
+    def __del__(self) -> None:
+        self.close()
 
 
 class _SecureConnection(http.client.HTTPSConnection):
     response_class = _Response
+
+    def __del__(self) -> None:
+        self.close()
 
 
 def parse_base_url(text: str) -> BaseUrl:

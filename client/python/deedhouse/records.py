@@ -109,6 +109,8 @@ class Domain(_Domain, total=False):
     """A name of the portfolio."""
 
     registration_date: str
+    #: How the name is, in one word: ``active``, ``no_name_servers``, ``expiring``, …
+    state: str
     status: str
     statuses: list[str]
     name_servers: list[NameServer]
@@ -400,6 +402,62 @@ class ServicePack(_ServicePack, total=False):
     host_names_max: int
     #: With ``ftp``, FTP login is possible.
     features: list[str]
+
+
+class AccountKey(TypedDict):
+    """The key that signs."""
+
+    id: str
+    label: str
+    scopes: list[str]
+    expires_at: Optional[str]
+    #: Addresses and ranges that may use it; empty: all.
+    allowed_addresses: list[str]
+
+
+class AccountLimits(TypedDict, total=False):
+    """What an account may do."""
+
+    requests_per_minute: int
+    paid_orders_per_day: int
+    paid_orders_today: int
+    #: Orders about names that set a value, and as many of the others.
+    open_orders: int
+    webhooks: int
+    hosting_accounts: int
+    hosting_disk_bytes: int
+
+
+class Suffix(TypedDict, total=False):
+    """A suffix under which names can be registered."""
+
+    suffix: str
+    years_min: int
+    years_max: int
+    years_default: int
+    renewal_years: int
+    #: Whether ``renew_domain`` can renew a name now.
+    renews_on_request: bool
+    #: For how many days a deleted name can be restored; 0: it cannot.
+    restore_days: int
+    contacts: list[str]
+    name_servers_min: int
+    name_servers_max: int
+    dnssec: Literal["ds", "keys", "none"]
+    idn: bool
+    premium: bool
+    locks_new_names: bool
+
+
+class Account(TypedDict):
+    """Who is calling."""
+
+    #: No other account has this name.
+    name: str
+    kind: Literal["reseller", "plain"]
+    key: AccountKey
+    limits: AccountLimits
+    suffixes: list[Suffix]
 
 
 class Event(TypedDict):

@@ -13,6 +13,6 @@ export function describeNextStep(
   if (isFinal(status)) return "nothing: it has ended";
   if (maintenance_until) return `the registry's maintenance ends, at ${maintenance_until.toISOString()}`;
   const when = next_step_at ? `at ${next_step_at.toISOString()}` : "at once";
-  const help = operator_note ? "; it needs an operator: deedhouse orders settle" : "";
+  const help = operator_note ? "; it needs an operator: deedhouse operator orders settle" : "";
   return `${when}: ${step}${request}${help}`;
 }

@@ -20,7 +20,7 @@ import type { Answer, UseCaseRequest } from "#use-case/use-case.ts";
  * How many orders of one reseller that only set a value may be open, and how many others, beside those of the schedule: neither keep
  * the other ones out.
  */
-const liveOrdersMax = 10_000;
+export const liveOrdersMax = 10_000;
 /**
  * Beyond this many, the orders of a reseller are counted again one after another. Fewer than the rest are placed while one
  * transaction is open.

@@ -59,7 +59,7 @@ export async function cancelChange(context: OrderContext, code: string): Promise
     if (!isUnanswered(order) && changeStates.next(state, "cancel")) {
       return { event: "cancel", reason: "cancelled by the operator" };
     }
-    const advice = "it ends by what the registry shows; deedhouse orders settle ends it by hand";
+    const advice = "it ends by what the registry shows; deedhouse operator orders settle ends it by hand";
     throw new OperatorError("refused", `the registry may be carrying the order out (${state}): ${advice}`);
   });
 }

@@ -8,9 +8,12 @@ import { statement } from "#db/statement.ts";
 import { ApiError } from "#errors.ts";
 import type { Clock } from "#lib/clock.ts";
 
+/** SQL: how many orders an account has placed today, by its row `paid` of `paid_orders`. @param at SQL: now */
+export const placedToday = (at: string) =>
+  `CASE WHEN paid.day >= (${at} AT TIME ZONE 'UTC')::date THEN paid.placed ELSE 0 END`;
+
 /** SQL: how many more orders an account may place today. @param at SQL: now */
-const placesLeft = (at: string) =>
-  `account.paid_orders_day_max - CASE WHEN paid.day >= (${at} AT TIME ZONE 'UTC')::date THEN paid.placed ELSE 0 END`;
+const placesLeft = (at: string) => `account.paid_orders_day_max - ${placedToday(at)}`;
 
 /**
  * SQL: CTEs that lock the counts of the accounts of some orders until the transaction ends, and choose those that may be placed:

@@ -94,7 +94,8 @@ export async function adoptName(
   });
   if (adopted) return { expires_at: endsAt };
   const [row] = await database.query(isOwned, { name });
-  if (row?.is_owned) throw new OperatorError("refused", `${name} is in a portfolio: deedhouse domains show ${name}`);
-  const advice = `deedhouse domains show ${name} lists its orders: settle or cancel the open one first`;
+  if (row?.is_owned)
+    throw new OperatorError("refused", `${name} is in a portfolio: deedhouse operator domains show ${name}`);
+  const advice = `deedhouse operator domains show ${name} lists its orders: settle or cancel the open one first`;
   throw new OperatorError("refused", `an order about ${name} is open: ${advice}`);
 }

@@ -2,7 +2,7 @@ import Type, { type Static, type TSchema } from "typebox";
 import { type DomainRow, domainColumns, domainShape, presentDomain } from "#domains/portfolio/present.ts";
 import { type CsvTable, csvTable } from "#use-case/csv.ts";
 import { pageOf, pagingQuery } from "#use-case/docs.ts";
-import { readFilter } from "#use-case/filter.ts";
+import { parseInstant, readFilter } from "#use-case/filter.ts";
 import { answerPage, countedPages, pagedList } from "#use-case/paging.ts";
 import type { UseCase } from "#use-case/use-case.ts";
 
@@ -20,7 +20,7 @@ const filtered = countedPages(
 /** The caller's portfolio by name, whole or filtered, paged. */
 export const domainsLister = <Shape extends TSchema>(
   shape: Shape,
-  present: (row: DomainRow) => Static<Shape>,
+  present: (row: DomainRow, now: Date) => Static<Shape>,
   csv?: CsvTable<DomainRow>,
 ): UseCase => ({
   errors: ["invalid_paging_request", "bad_request"],
@@ -64,6 +64,7 @@ export const listDomains = domainsLister(
     transfer_requested_at: (domain) => domain.transfer?.requested_at,
     transfer_gaining_registrar: (domain) => domain.transfer?.gaining_registrar,
     transfer_answer_by: (domain) => domain.transfer?.answer_by,
+    state: (domain) => domain.state,
   }),
 );
 
@@ -104,16 +105,6 @@ function parsePrefix(text: string): string | undefined {
 /** The first text that comes after all names with this prefix. */
 function followingPrefix(prefix: string): string {
   return prefix.slice(0, -1) + String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1);
-}
-
-/** A query is read in lower case. @returns the instant in UTC */
-function parseInstant(text: string): string | undefined {
-  const match = /^(\d{4}-\d\d-\d\d)(t\d\d:\d\d(:\d\d(\.\d{1,9})?)?(z|[+-]\d\d:\d\d))?$/.exec(text);
-  const day = new Date(match?.[1] ?? "");
-  // A day that its month does not have would become another one.
-  if (!match || Number.isNaN(day.getTime()) || !day.toISOString().startsWith(match[1]!)) return undefined;
-  const instant = new Date(text.toUpperCase());
-  return Number.isNaN(instant.getTime()) ? undefined : instant.toISOString();
 }
 
 function parseBoolean(text: string): boolean | undefined {

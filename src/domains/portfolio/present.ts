@@ -1,7 +1,8 @@
 import Type, { type Static } from "typebox";
 import type { RowOf } from "#db/statement.ts";
 import { nameServerShape } from "#domains/name-servers/wanted.ts";
-import { presentTransfer, transferShape } from "#domains/portfolio/transfer.ts";
+import { domainStates, stateOf } from "#domains/portfolio/state.ts";
+import { presentTransfer, transferOf, transferShape } from "#domains/portfolio/transfer.ts";
 import type { SecDns } from "#registry/epp/commands/domain/sec-dns.ts";
 import { domainName, instant, textLike } from "#use-case/docs.ts";
 
@@ -59,6 +60,10 @@ export const domainShape = Type.Object(
     expiration_date: instant,
     will_renew: Type.Boolean({ description: "Whether it renews at the end of its term.", examples: [true] }),
     registration_date: instant,
+    state: Type.Enum([...domainStates], {
+      description: "How the name is, in one word; docs/api.md explains each. A later release can have more.",
+      examples: ["no_name_servers"],
+    }),
     status: Type.String({ description: "One of RFC 5731 §2.3.", examples: ["ok"] }),
     name_servers: Type.Array(nameServerShape),
     dnssec: dnssecShape,
@@ -88,7 +93,7 @@ function presentDnssec(shown: SecDns | null): Static<typeof dnssecShape> {
 }
 
 /** The public form of a domain: the three promised fields first, ours after them. @param row of a name of the portfolio */
-export function presentDomain(row: DomainRow): Static<typeof domainShape> {
+export function presentDomain(row: DomainRow, now: Date): Static<typeof domainShape> {
   const transfer = presentTransfer(row.transfer);
   const statuses = row.statuses!;
   return {
@@ -96,6 +101,13 @@ export function presentDomain(row: DomainRow): Static<typeof domainShape> {
     expiration_date: row.expiration_date!.toISOString(),
     will_renew: row.will_renew!,
     registration_date: row.registration_date!.toISOString(),
+    state: stateOf({
+      statuses,
+      expirationDate: row.expiration_date!,
+      willRenew: row.will_renew!,
+      transfer: transferOf(row.transfer),
+      now,
+    }),
     // The row keeps the status of the registration; the registry may have shown others since.
     status: statuses[0] ?? row.status!,
     name_servers: row.delegation as Static<typeof nameServerShape>[],

@@ -67,9 +67,9 @@ const domainInFull = Type.Object(
 );
 
 /** GET /domains/<domain_name> */
-export const readDomain = domainReader(domainByName, domainInFull, (domain) => {
+export const readDomain = domainReader(domainByName, domainInFull, (domain, { clock }) => {
   if (domain.domain_name === null) throw new ApiError("domain_not_found", { text: describeDeparture(domain) });
-  return { ...presentDomain(domain), changes_pending: domain.changes_pending };
+  return { ...presentDomain(domain, clock.now()), changes_pending: domain.changes_pending };
 });
 
 /** The name in a path. @throws ApiError `domain_not_valid` */

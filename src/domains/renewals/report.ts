@@ -205,7 +205,8 @@ const stepDescriptions: Partial<Record<RenewalState, string>> = {
 
 function describeNext(state: RenewalState, at: Date, liveOrder: string | null): string {
   if (isRenewalOver(state)) return "nothing: it has ended";
-  if (liveOrder !== null) return `at ${at.toISOString()}: its order continues: deedhouse orders show ${liveOrder}`;
+  if (liveOrder !== null)
+    return `at ${at.toISOString()}: its order continues: deedhouse operator orders show ${liveOrder}`;
   return `at ${at.toISOString()}: ${stepDescriptions[state] ?? "what an earlier release has begun becomes an order"}`;
 }
 

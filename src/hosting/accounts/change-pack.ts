@@ -75,7 +75,10 @@ export async function changePack(context: Pick<Context, "database" | "clock">, i
     const account = await lockAccount(tx, identifier);
     const [pack] = await tx.query(packOnOffer, { id: packId });
     if (!pack)
-      throw new OperatorError("not-found", `no service pack ${packId} is on offer: see deedhouse packs versions`);
+      throw new OperatorError(
+        "not-found",
+        `no service pack ${packId} is on offer: see deedhouse operator packs versions`,
+      );
     // Before the account's row is written: a creation under the same identifier holds this lock and waits for that write.
     await lockReseller(tx, account.reseller_id);
     const [use] = await tx.query(accountsUse, { id: account.id });
@@ -121,7 +124,7 @@ async function commitRoom(tx: Pick<Transaction, "query">, pack: Pack, use: Use):
   if (!node) throw new OperatorError("refused", `its hosting node ${use.node_id} does not exist any more`);
   const missing = pack.node_tags.filter((tag) => !node.tags.includes(tag));
   const moreBytes = pack.disk_quota_bytes - use.disk_quota_bytes;
-  const advice = "move the account to another one first: deedhouse hosting move";
+  const advice = "move the account to another one first: deedhouse operator hosting move";
   if (missing.length > 0) {
     throw new OperatorError("refused", `its node ${use.node_id} does not have ${missing.join(", ")}: ${advice}`);
   }

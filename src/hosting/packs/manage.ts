@@ -149,7 +149,7 @@ export async function retirePack(context: PackContext, id: number): Promise<void
 function notOnOffer(id: number): OperatorError {
   return new OperatorError(
     "not-found",
-    `no service pack ${id} is on offer: deedhouse packs versions shows those that are`,
+    `no service pack ${id} is on offer: deedhouse operator packs versions shows those that are`,
   );
 }
 

@@ -5,6 +5,7 @@
 import { readFile } from "node:fs/promises";
 import { type Static, Type } from "typebox";
 import { Value } from "typebox/value";
+import { schemaAt, wordsFor } from "#lib/schema-words.ts";
 import { ignoreMissing } from "#nodes/atomic-file.ts";
 import type { Endpoint } from "#nodes/driver.ts";
 import { defaultFolders, defaultProftpdNodeLimits, type ProftpdNodeSettings } from "#nodes/proftpd-nginx/settings.ts";
@@ -63,13 +64,22 @@ export async function readMachineSettings(file: string): Promise<MachineSettings
   const settings = parseJson(file, text);
   if (!Value.Check(MachineSettings, settings)) {
     const [error] = Value.Errors(MachineSettings, settings);
-    throw new Error(`${file}: ${error?.instancePath || "the file"} ${error?.message}`);
+    throw new Error(`${file}: ${describeProblem(error!)}`);
   }
   const unknown = Object.keys(settings.limits).filter((name) => !limitNames.includes(name));
   if (unknown.length > 0) throw new Error(`${file}: there is no limit ${unknown.join(", ")}`);
   if (settings.passivePorts.from > settings.passivePorts.to)
     throw new Error(`${file}: passivePorts.to is below passivePorts.from`);
   return settings;
+}
+
+function describeProblem(error: ReturnType<typeof Value.Errors>[number]): string {
+  const path = error.instancePath.split("/").slice(1);
+  if (error.keyword !== "required") {
+    return `${path.join(".") || "it"} must be ${wordsFor(schemaAt(MachineSettings, path))}`;
+  }
+  const [missing = ""] = (error.params as { requiredProperties: string[] }).requiredProperties;
+  return `${[...path, missing].join(".")} is missing`;
 }
 
 function parseJson(file: string, text: string): unknown {

@@ -8,6 +8,7 @@ import { addConnectionOptions, type ConnectionOptions, hasConnection } from "../
 export function addDoctorCommand(program: Command): void {
   const doctor = program
     .command("doctor")
+    .helpGroup("For both:")
     .description("check everything that usually goes wrong, and say what to do")
     .option("--data <dir>", "the data folder of deedhouse start")
     .option("--json", "print JSON")

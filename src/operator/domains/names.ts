@@ -1,4 +1,4 @@
-/** `deedhouse domains show`, `sync` and `adopt`: one name, here and at its registry. */
+/** `deedhouse operator domains show`, `sync` and `adopt`: one name, here and at its registry. */
 import type { Command } from "commander";
 import { adoptName } from "#domains/portfolio/adopt.ts";
 import { findRegistryOf, reportName } from "#domains/portfolio/report.ts";
@@ -16,10 +16,10 @@ import { print, printFields, printTable } from "../../../client/cli/output.ts";
 
 /** These share the group with the reseller's own commands, and use other names. */
 export function addDomainNameCommands(program: Command): void {
-  const domains = commandGroup(program, "domains", "your domain names");
+  const domains = commandGroup(program, "domains", "domain names of all accounts");
   const show = operatorCommand(domains, "show <name>", "show a name here and at its registry, with its orders")
     .option("--here", "do not ask the registry")
-    .addHelpText("after", "\nNothing is changed.\n\nExample:\n  deedhouse domains show hello.example");
+    .addHelpText("after", "\nNothing is changed.\n\nExample:\n  deedhouse operator domains show hello.example");
   addTimeoutOption(show, "for the registry").action(
     onDatabase((context, name: string, options: ShowOptions) => showName(context, name, options), printName),
   );
@@ -31,7 +31,7 @@ export function addDomainNameCommands(program: Command): void {
     "after",
     "\nOnly this database changes, never the registry. A difference is recorded in the name's history, and raises an" +
       "\nalarm if we had set the value. A name that seems gone leaves its portfolio after a second look, a day later." +
-      "\n\nExample:\n  deedhouse domains sync hello.example",
+      "\n\nExample:\n  deedhouse operator domains sync hello.example",
   );
   addTimeoutOption(sync, "for the registry").action(
     onDatabase(
@@ -118,7 +118,7 @@ function printName({ orders, history, registry, ...rest }: Printable<Awaited<Ret
 async function syncName(context: OpenOperatorContext, name: string, timeout: number) {
   const registryId = await findRegistryOf(context, name);
   if (registryId === undefined) {
-    throw new OperatorError("not-found", `no portfolio has ${name}: deedhouse domains show ${name}`);
+    throw new OperatorError("not-found", `no portfolio has ${name}: deedhouse operator domains show ${name}`);
   }
   await requireOwner(context, registryId);
   const answer = await askOwner(context, { registryId, name, takesOver: true, isPaced: false }, timeout);
@@ -158,7 +158,7 @@ function addAdoptCommand(domains: Command): void {
       "after",
       "\nThe registry must show that it holds the name for us, no portfolio may have it, and no order about it may be open." +
         "\nThe name is renewed before its term ends unless the account, or deedhouse renewals switch, says otherwise." +
-        "\n\nExample:\n  deedhouse domains adopt found.example --account acme",
+        "\n\nExample:\n  deedhouse operator domains adopt found.example --account acme",
     );
   addTimeoutOption(adopt, "for the registry").action(
     onDatabase(async (context, text: string, { account, expires, yes = false, timeout }: AdoptOptions) => {

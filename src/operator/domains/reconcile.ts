@@ -34,7 +34,7 @@ export function addReconcileCommands(program: Command): void {
       "\nThe worker asks, within a tenth of a registry's commandsPerSecond and while its sessions are idle. The same comparison" +
         "\nruns every night, and takes over what it finds. --repair changes only this database, never a registry." +
         "\n\nNames that a registry holds for us and that no portfolio has are listed too, as far as messages, orders for a person" +
-        "\nand --names name them: deedhouse domains adopt gives one to an account." +
+        "\nand --names name them: deedhouse operator domains adopt gives one to an account." +
         "\n\nExit code 1 when there are differences that were not taken over." +
         "\n\nExamples:\n  deedhouse reconcile domains" +
         "\n  deedhouse reconcile domains --all --repair --timeout 600" +

@@ -5,11 +5,11 @@ import { OperatorError } from "#operator-error.ts";
 
 export function addHostNameCommands(program: Command): void {
   operatorCommand(
-    commandGroup(program, "hosting", "hosting accounts"),
+    commandGroup(program, "hosting", "hosting accounts of all resellers"),
     "hosts <identifier>",
     "list the host names of an account: those of its site, and those that wait for proof",
   )
-    .addHelpText("after", "\nExample:\n  deedhouse hosting hosts hello.example")
+    .addHelpText("after", "\nExample:\n  deedhouse operator hosting hosts hello.example")
     .action(
       onDatabase(
         async (context, identifier: string) => {

@@ -21,10 +21,10 @@ import { obtainPassword, type PasswordOptions } from "../../../client/cli/passwo
 
 /** These share the group with the reseller's own commands, and use other names. */
 export function addHostingCommands(program: Command): void {
-  const hosting = commandGroup(program, "hosting", "hosting accounts");
+  const hosting = commandGroup(program, "hosting", "hosting accounts of all resellers");
   addListCommand(hosting);
   operatorCommand(hosting, "show <identifier>", "show everything about an account, and what happens next")
-    .addHelpText("after", "\nExample:\n  deedhouse hosting show hello.example")
+    .addHelpText("after", "\nExample:\n  deedhouse operator hosting show hello.example")
     .action(onDatabase((context, identifier: string) => reportAccount(context, identifier), printAccount));
   addSuspendCommands(hosting);
   addPasswordCommand(hosting);
@@ -49,7 +49,7 @@ function addListCommand(hosting: Command): void {
     .addOption(limitOption())
     .addHelpText(
       "after",
-      "\nExamples:\n  deedhouse hosting accounts --pending\n  deedhouse hosting accounts --node web-1 --status Suspended",
+      "\nExamples:\n  deedhouse operator hosting accounts --pending\n  deedhouse operator hosting accounts --node web-1 --status Suspended",
     )
     .action(
       onDatabase(
@@ -87,7 +87,7 @@ interface WaitOptions {
 function changeCommand(hosting: Command, usage: string, description: string, example: string): Command {
   const command = operatorCommand(hosting, usage, description)
     .option("--wait", "wait until it is in effect")
-    .addHelpText("after", `\nExample:\n  deedhouse hosting ${example}`);
+    .addHelpText("after", `\nExample:\n  deedhouse operator hosting ${example}`);
   return addTimeoutOption(command, "with --wait");
 }
 
@@ -106,7 +106,7 @@ async function reportChange(
     return seen.changes_pending ? undefined : seen;
   });
   if (settled) return settled;
-  const advice = `Nothing is lost. To see what it waits for: deedhouse hosting show ${identifier}`;
+  const advice = `Nothing is lost. To see what it waits for: deedhouse operator hosting show ${identifier}`;
   throw new CommandFailure(`the change of ${identifier} is not in effect yet`, exitCodes.stillGoing, advice);
 }
 
@@ -189,7 +189,10 @@ function addPackCommand(hosting: Command): void {
 
 function parsePackId(text: string): number {
   if (/^[1-9][0-9]{0,14}$/.test(text)) return Number(text);
-  throw new CommandFailure("a service pack is given by its number: see deedhouse packs versions", exitCodes.usage);
+  throw new CommandFailure(
+    "a service pack is given by its number: see deedhouse operator packs versions",
+    exitCodes.usage,
+  );
 }
 
 interface RemoveOptions extends WaitOptions {

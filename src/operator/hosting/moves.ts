@@ -72,7 +72,7 @@ function graceOption(command: Command): Command {
 }
 
 function addMoveCommand(program: Command): void {
-  const hosting = commandGroup(program, "hosting", "hosting accounts");
+  const hosting = commandGroup(program, "hosting", "hosting accounts of all resellers");
   const command = operatorCommand(hosting, "move <identifier>", "move an account with its files to another node")
     .option("--to <node>", "the new node; default: the node with the most room")
     .option("--wait", "wait until the account is on its new node")
@@ -81,7 +81,7 @@ function addMoveCommand(program: Command): void {
       "\nThe account stays usable while its files are copied. FTP is closed for the last part, until all files are read back" +
         "\nand compared. After that, the account shows its new node's FTP host. The old node serves the old site for the" +
         "\ngrace time: before it ends, the site's DNS must point to the new node." +
-        "\n\nExample:\n  deedhouse hosting move hello.example --to web-8 --wait",
+        "\n\nExample:\n  deedhouse operator hosting move hello.example --to web-8 --wait",
     );
   addTimeoutOption(graceOption(command), "with --wait").action(
     onDatabase(async (context, text: string, { to, graceHours, wait = false, timeout }: MoveOptions) => {

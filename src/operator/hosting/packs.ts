@@ -43,7 +43,7 @@ export function addPackCommands(program: Command): void {
   addOfferCommand(packs);
   operatorCommand(packs, "retire", "stop offering a service pack; accounts that have it keep it")
     .argument("<id>", "its number", packId)
-    .addHelpText("after", "\nExample:\n  deedhouse packs retire 14490")
+    .addHelpText("after", "\nExample:\n  deedhouse operator packs retire 14490")
     .action(
       onDatabase(async (context, id: number) => {
         await retirePack(context, id);
@@ -52,7 +52,7 @@ export function addPackCommands(program: Command): void {
     );
   operatorCommand(packs, "versions", "list the offered packs, their buyers, and the number of their accounts")
     .option("--all", "include versions that are no longer offered")
-    .addHelpText("after", "\nExample:\n  deedhouse packs versions --all")
+    .addHelpText("after", "\nExample:\n  deedhouse operator packs versions --all")
     .action(
       onDatabase(
         async (context, { all = false }: { all?: boolean }) => listPackVersions(context, { all }),
@@ -124,7 +124,7 @@ function addCreateCommand(packs: Command): void {
     .requiredOption("--disk-mb <n>", "disk quota", wholeNumber(1, diskMbMax));
   addTermOptions(create)
     .option("--offer-to <account...>", "only to these accounts; default: to all")
-    .addHelpText("after", "\nExample:\n  deedhouse packs create Starter --disk-mb 500 --traffic-mb 50000")
+    .addHelpText("after", "\nExample:\n  deedhouse operator packs create Starter --disk-mb 500 --traffic-mb 50000")
     .action(
       onDatabase(async (context, name: string, options: CreateOptions) => {
         const offeredTo = options.offerTo && (await resellerIds(context, options.offerTo));
@@ -142,8 +142,8 @@ function addReviseCommand(packs: Command): void {
   addTermOptions(revise)
     .addHelpText(
       "after",
-      "\nTerms that are left out stay the same. To give an account the new version: deedhouse hosting pack" +
-        "\n\nExample:\n  deedhouse packs revise 14490 --disk-mb 1000",
+      "\nTerms that are left out stay the same. To give an account the new version: deedhouse operator hosting pack" +
+        "\n\nExample:\n  deedhouse operator packs revise 14490 --disk-mb 1000",
     )
     .action(
       onDatabase(async (context, id: number, { name, ...options }: TermOptions & { name?: string }) => {
@@ -160,7 +160,7 @@ function addOfferCommand(packs: Command): void {
     .argument("<id>", "its number", packId)
     .option("--to <account...>", "only these accounts")
     .option("--to-all", "everybody")
-    .addHelpText("after", "\nExample:\n  deedhouse packs offer 14490 --to acme")
+    .addHelpText("after", "\nExample:\n  deedhouse operator packs offer 14490 --to acme")
     .action(
       onDatabase(async (context, id: number, { to, toAll = false }: { to?: string[]; toAll?: boolean }) => {
         if ((to !== undefined) === toAll) throw new CommandFailure("give either --to or --to-all", exitCodes.usage);

@@ -7,7 +7,7 @@ import { CommandFailure, exitCodes } from "../../../client/cli/failures.ts";
 
 export function addHostingRetryCommand(program: Command): void {
   operatorCommand(
-    commandGroup(program, "hosting", "hosting accounts"),
+    commandGroup(program, "hosting", "hosting accounts of all resellers"),
     "retry [identifier]",
     "retry an account's pending change now, without waiting for its delay",
   )
@@ -15,7 +15,7 @@ export function addHostingRetryCommand(program: Command): void {
     .addHelpText(
       "after",
       "\nWhen a node answers again after an outage, its accounts are retried automatically." +
-        "\n\nExamples:\n  deedhouse hosting retry hello.example\n  deedhouse hosting retry --node web-7",
+        "\n\nExamples:\n  deedhouse operator hosting retry hello.example\n  deedhouse operator hosting retry --node web-7",
     )
     .action(onDatabase(retry));
 }
