@@ -12,7 +12,7 @@ test("paid orders are registrations, renewals by hand and restores", () => {
   assert.deepEqual(paid.sort(), ["registerDomain", "renewDomain", "restoreDomain"]);
 });
 
-test("what serves programs that sign, and the later form, are no tools", () => {
+test("what serves programs that sign, and v2, are no tools", () => {
   for (const name of ["readOpenApi", "checkSignature", "listDomainsV2"]) assert.ok(!byName.has(name), name);
   assert.ok(operations.every(({ path }) => !path.startsWith("/v2")));
 });

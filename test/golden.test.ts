@@ -93,14 +93,20 @@ Every answer with a status of 400 or above has this body; \`validation_errors\` 
 {
   "error_code": "bad_request",
   "error_text": "domain_name: This is not a valid domain name.",
-  "validation_errors": [{ "error_code": "invalid", "error_text": "This is not a valid domain name.", "field": "domain_name" }]
+  "validation_errors": [
+    {
+      "error_code": "invalid",
+      "error_text": "This is not a valid domain name.",
+      "field": "domain_name"
+    }
+  ]
 }
 \`\`\`
 
 Programs should rely on the code, which is stable. The text is for people, may change, and is often more specific than the
 one below. After 429, or 500 and above, the nonce is unused: the same signed request may be sent again.
 
-Printed from \`src/errors.ts\` and the lists of the use cases; \`UPDATE_GOLDEN=1 npm test -- test/golden.test.ts\` prints it again.
+<!-- Printed from src/errors.ts and the lists of the use cases: UPDATE_GOLDEN=1 npm test -- test/golden.test.ts -->
 
 `;
 

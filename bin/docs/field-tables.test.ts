@@ -17,7 +17,7 @@ function rowsOf(field: Schema): string[] {
   return table.split("\n").slice(2);
 }
 
-test("a field's row has its type with its limits, and what it means", () => {
+test("a field's row has its type with its limits", () => {
   for (const [field, row] of [
     [{ type: "string", minLength: 1, maxLength: 255 }, "text, 1 to 255 characters"],
     [{ type: "integer", minimum: 0, default: 25 }, "integer, at least 0, by default `25`"],
@@ -27,25 +27,30 @@ test("a field's row has its type with its limits, and what it means", () => {
     [{ type: "string", enum: ["a", "b"] }, "one of `a`, `b`"],
     [{ anyOf: [{ type: "string", pattern: "^a|b$" }, { type: "null" }] }, "text, matches `^a\\|b$` or null"],
     [{ const: true }, "`true`"],
-    [reference, "[Host](shapes#Host)"],
+    [reference, "[Host](shapes.md#Host)"],
   ] as [Schema, string][]) {
-    assert.deepEqual(rowsOf(field), [`| \`field\` | ${row} | no |  |`]);
+    assert.deepEqual(rowsOf(field), [`| \`field\` | ${row} |`]);
   }
 });
 
 test("the fields of an object without a name stand below it, with their path", () => {
   const nested: Schema = { type: "array", items: { ...host, required: ["name"] } };
   assert.deepEqual(rowsOf(nested), [
-    "| `field` | list of object | no |  |",
-    "| `field[].name` | text | yes | Of the host. |",
+    "| `field` | list of object |",
+    "| `field[].name` | text; required. Of the host. |",
   ]);
+});
+
+test("an answer's table says of a field that it can be missing", () => {
+  const answer = fieldTable(document, { type: "object", properties: { field: { type: "boolean" } } }, "answer");
+  assert.match(answer, /\| `field` \| boolean; can be missing \|$/);
 });
 
 test("a body that is a named shape, a list of them, or one of several says so above its table", () => {
   const choice: Schema = { anyOf: [reference, { type: "array", items: reference }] };
   const text = fieldTable(document, choice, "answer");
-  assert.match(text, /^\[Host\]\(shapes#Host\):\n\n\| field \| type \| always \|/);
-  assert.match(text, /\n\nOr:\n\nA list of \[Host\]\(shapes#Host\):\n\n\| field/);
+  assert.match(text, /^\[Host\]\(shapes\.md#Host\):\n\n\| field \| what it is \|/);
+  assert.match(text, /\n\nOr:\n\nA list of \[Host\]\(shapes\.md#Host\):\n\n\| field/);
 });
 
 test("what a description has is text, but for its code", () => {

@@ -10,7 +10,7 @@ const isNull = ({ type }: Schema) => type === "null";
 /** "list of text, at most 13 entries" */
 export function describeType(schema: Schema): string {
   const { $ref, anyOf, items, const: only, enum: choices } = schema;
-  if ($ref) return `[${nameOf($ref)}](${shapesPage}#${nameOf($ref)})`;
+  if ($ref) return `[${nameOf($ref)}](${shapesPage}.md#${nameOf($ref)})`;
   if (anyOf) return anyOf.map(describeType).join(" or ");
   if (only !== undefined) return code(JSON.stringify(only));
   if (choices) return `one of ${choices.map(code).join(", ")}`;
@@ -45,7 +45,7 @@ function rangeOf(least: number | undefined, most: number | undefined, unit: stri
   return most === undefined ? undefined : `at most ${most}${unit}`;
 }
 
-type Row = [path: string, type: string, required: string, meaning: string];
+type Row = [path: string, whatItIs: string];
 
 /** The objects without a name that stand inside of a field. */
 function nestedIn(path: string, schema: Schema): [path: string, schema: Schema][] {
@@ -55,31 +55,37 @@ function nestedIn(path: string, schema: Schema): [path: string, schema: Schema][
   return (anyOf ?? []).flatMap((choice) => nestedIn(path, choice));
 }
 
-function rowsOf(schema: Schema, prefix: string): Row[] {
+function rowsOf(schema: Schema, prefix: string, of: Of): Row[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
     const path = `${prefix}${name}`;
     const isRequired = schema.required?.includes(name) ?? false;
     const meaning = field.description ?? field.anyOf?.find(({ description }) => description)?.description ?? "";
-    const own: Row = [code(path), describeType(field), isRequired ? "yes" : "no", prose(meaning)];
-    const nested = nestedIn(path, field).flatMap(([at, object]) => rowsOf(object, `${at}.`));
+    const own: Row = [code(path), whatItIs(describeType(field), isRequired, of, meaning)];
+    const nested = nestedIn(path, field).flatMap(([at, object]) => rowsOf(object, `${at}.`, of));
     return [own, ...nested];
   });
 }
 
 /** What kind of table it is: the fields that a request must have, or those that an answer always has. */
-type Of = "request" | "answer";
+export type Of = "request" | "answer";
+
+/** "text, at most 255 characters; required. Of the host." A column of its own for each part would mostly be empty. */
+export function whatItIs(type: string, isRequired: boolean, of: Of, meaning: string): string {
+  const exception = of === "request" ? isRequired && "required" : !isRequired && "can be missing";
+  const first = [type, exception].filter(Boolean).join("; ");
+  return meaning ? `${first}. ${prose(meaning)}` : first;
+}
 
 /** The fields of a body, or a sentence that says which shape it has. */
 export function fieldTable(document: ApiDocument, schema: Schema, of: Of): string {
-  const head = ["field", "type", of === "request" ? "required" : "always", "meaning"];
   const choices = schema.anyOf?.filter((choice) => !isNull(choice)) ?? [schema];
   const parts = choices.map((choice) => {
     const inner = choice.items ?? choice;
     const shape = inner.$ref && describeType(inner);
     const title = choice.items ? `A list of ${shape ?? "objects"}:` : shape && `${shape}:`;
-    const rows = rowsOf(follow(document, inner), "");
+    const rows = rowsOf(follow(document, inner), "", of);
     if (rows.length === 0) return `${title ?? ""} ${describeType(choice)}`.trim();
-    return [title, table(head, rows)].filter(Boolean).join("\n\n");
+    return [title, table(["field", "what it is"], rows)].filter(Boolean).join("\n\n");
   });
   return parts.join("\n\nOr:\n\n");
 }

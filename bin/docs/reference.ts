@@ -1,5 +1,5 @@
 /** The reference of the API, made from openapi.json: a page for each of its tags, one for all requests, one for shapes. */
-import { describeType, fieldTable } from "./field-tables.ts";
+import { describeType, fieldTable, whatItIs } from "./field-tables.ts";
 import { blocks, code, jsonBlock, prose, table } from "./markdown.ts";
 import {
   type Answer,
@@ -22,41 +22,72 @@ export interface Page {
 const everyRequest = "every-request";
 const slugOf = (tag: string) => tag.toLowerCase().replaceAll(" ", "-");
 
+/** A call in the forms that it has: v1, v2 or both. */
+interface Call {
+  id: string;
+  tag: string;
+  /** Two or three words. */
+  name: string;
+  v1: PlacedOperation | undefined;
+  v2: PlacedOperation | undefined;
+}
+
+const isV2 = ({ path }: PlacedOperation) => path.startsWith("/v2/");
+
+function callsOf(document: ApiDocument): Call[] {
+  const forms = Map.groupBy(operationsOf(document), ({ operationId }) => operationId.replace(/V2$/, ""));
+  return [...forms].map(([name, operations]) => {
+    const v1 = operations.find((operation) => !isV2(operation));
+    const first = v1 ?? operations[0]!;
+    const v2 = operations.find(isV2);
+    return { id: first.operationId, tag: first.tags[0], name: shortName(name), v1, v2 };
+  });
+}
+
+/** "setNameServers" as "Set name servers". */
+function shortName(operationId: string): string {
+  const words = operationId.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  const spelled = words
+    .replace(/dnssec$/, "DNSSEC")
+    .replace(/open api$/, "OpenAPI")
+    .replace(/ftp$/, "FTP");
+  return spelled[0]!.toUpperCase() + spelled.slice(1);
+}
+
 export function referencePages(document: ApiDocument): Page[] {
-  const operations = operationsOf(document);
+  const calls = callsOf(document);
   const ofTags = document.tags.map((tag) => {
-    const ofTag = operations.filter(({ tags }) => tags[0] === tag.name);
-    const parts = ofTag.map((operation) => operationPart(document, operation, operations));
+    const ofTag = calls.filter((call) => call.tag === tag.name);
+    const parts = ofTag.map((call) => callPart(document, call));
     return page(slugOf(tag.name), tag.name, prose(tag.description), callsTable(ofTag), ...parts);
   });
-  return [indexPage(document, operations), everyRequestPage(document), ...ofTags, shapesPage(document)];
+  return [indexPage(document, calls), everyRequestPage(document), ...ofTags, shapesPage(document)];
 }
 
 const page = (name: string, title: string, ...parts: string[]): Page => ({
   name,
   title,
-  // The headings inside of an operation are too many for the list beside the page.
+  // The headings inside of a call are too many for the list beside the page.
   text: `${blocks("---\noutline: 2\n---", `# ${title}`, ...parts)}\n`,
 });
 
-const linkTo = ({ tags, operationId }: PlacedOperation) => `${slugOf(tags[0])}#${operationId}`;
+const placeOf = (operation: PlacedOperation | undefined) =>
+  operation ? code(`${operation.method} ${operation.path}`) : "–";
 
-const callsTable = (operations: readonly PlacedOperation[]) =>
+const callsTable = (calls: readonly Call[]) =>
   table(
-    ["call", "what it does"],
-    operations.map((operation) => [
-      `[${code(`${operation.method} ${operation.path}`)}](${linkTo(operation)})`,
-      prose(operation.summary),
-    ]),
+    ["call", "v1", "v2"],
+    calls.map(({ id, tag, name, v1, v2 }) => [`[${name}](${slugOf(tag)}.md#${id})`, placeOf(v1), placeOf(v2)]),
   );
 
-function indexPage(document: ApiDocument, operations: readonly PlacedOperation[]): Page {
+function indexPage(document: ApiDocument, calls: readonly Call[]): Page {
   const parts = document.tags.flatMap(({ name }) => [
     `## ${name}`,
-    callsTable(operations.filter(({ tags }) => tags[0] === name)),
+    callsTable(calls.filter(({ tag }) => tag === name)),
   ]);
   const intro = `The service describes its API at ${code("/openapi.json")}; these pages show version ${document.info.version} of
-that description. What applies to all calls is on the page [Every request](${everyRequest}). [The API](../api.md) explains the calls.`;
+that description. v1 is served bare and under ${code("/v1")}; [v2](../api-v2.md) has the same domains and accounts in other shapes.
+What applies to all calls is on the page [Every request](${everyRequest}.md). [The API](../api.md) explains the calls.`;
   return page("calls", "All calls", intro, ...parts);
 }
 
@@ -107,7 +138,7 @@ function sharedCodes({ components }: ApiDocument): ErrorRow[] {
 }
 
 /** The page of errors has a heading for each code; VitePress makes anchors of words with hyphens. */
-const linkToError = (errorCode: string) => `[${code(errorCode)}](../errors#${errorCode.replaceAll("_", "-")})`;
+const linkToError = (errorCode: string) => `[${code(errorCode)}](../errors.md#${errorCode.replaceAll("_", "-")})`;
 
 const errorsTable = ({ components }: ApiDocument, rows: readonly ErrorRow[]) =>
   table(
@@ -124,66 +155,93 @@ function ownErrors(document: ApiDocument, { responses }: PlacedOperation): Error
     .filter((row) => row.code === "bad_request" || !shared.has(row.code));
 }
 
-function operationPart(document: ApiDocument, operation: PlacedOperation, all: readonly PlacedOperation[]): string {
-  const { operationId: id, summary, description, requestBody } = operation;
-  const { schema, examples = {} } = requestBody?.content["application/json"] ?? {};
-  const answers = Object.entries(operation.responses).filter(([status]) => Number(status) < 400);
-  const errors = ownErrors(document, operation);
-  const others = `[those of every request](${everyRequest}#errors)`;
+function callPart(document: ApiDocument, { id, name, v1, v2 }: Call): string {
+  const operation = v1 ?? v2!;
+  const places = [
+    v1 && `${v1.method} ${v1.path}${v2 ? `\n${v1.method} /v1${v1.path}` : ""}`,
+    v2 && `${v2.method} ${v2.path}`,
+  ];
   return blocks(
-    `## ${summary.replace(/\.$/, "")} {#${id}}`,
-    `\`\`\`http\n${operation.method} ${operation.path}\n\`\`\``,
-    prose(description),
-    formsOf(operation, all),
-    parametersPart(document, operation),
-    schema && `### Body {#${id}-body}`,
-    schema && fieldTable(document, schema, "request"),
-    ...Object.values(examples).map(({ value }) => jsonBlock(value)),
-    ...answers.map(([status, answer]) => answerPart(document, id, status, answer)),
-    `### Errors {#${id}-errors}`,
-    errors.length > 0 && errorsTable(document, errors),
-    errors.length > 0 ? `And ${others}.` : `Only ${others}.`,
+    `## ${name}${v1 ? "" : " (v2)"} {#${id}}`,
+    prose(operation.summary),
+    `\`\`\`http\n${places.filter(Boolean).join("\n")}\n\`\`\``,
+    prose(operation.description),
+    v1 && !v2 && `Also at ${code(`/v1${v1.path}`)}.`,
+    ...partsOf(document, operation).values(),
+    v1 && v2 && v2Part(document, v1, v2),
   );
 }
 
-/** Where else the call is served. */
-function formsOf({ operationId: id, path }: PlacedOperation, all: readonly PlacedOperation[]): string {
-  const sibling = all.find((other) => other.operationId === (id.endsWith("V2") ? id.slice(0, -2) : `${id}V2`));
-  const isV2 = path.startsWith("/v2/");
-  const link = sibling && `[${code(`${sibling.method} ${sibling.path}`)}](${linkTo(sibling)})`;
-  if (isV2) return link ? `The earlier form: ${link}.` : "";
-  return `Also at ${code(`/v1${path}`)}.${link ? ` The later form: ${link}.` : ""}`;
+/** The parts of a call in one of its forms, by their titles. */
+function partsOf(document: ApiDocument, operation: PlacedOperation): Map<string, string> {
+  const { operationId: id, requestBody } = operation;
+  const { schema, examples = {} } = requestBody?.content["application/json"] ?? {};
+  const answers = Object.entries(operation.responses).filter(([status]) => Number(status) < 400);
+  const parts: [title: string, text: string | undefined][] = [
+    ["Parameters", parametersPart(document, operation)],
+    [
+      "Body",
+      schema &&
+        blocks(
+          fieldTable(document, schema, "request"),
+          ...Object.values(examples).map(({ value }) => jsonBlock(value)),
+        ),
+    ],
+    ...answers.map(([status, answer]): [string, string] => [`Answer ${status}`, answerPart(document, answer)]),
+    ["Errors", errorsPart(document, operation)],
+  ];
+  const heading = (title: string) => `### ${title} {#${id}-${title.toLowerCase().replace("answer ", "")}}`;
+  return new Map(parts.flatMap(([title, text]) => (text ? [[title, blocks(heading(title), text)]] : [])));
 }
 
-function parametersPart(document: ApiDocument, { operationId, parameters }: PlacedOperation): string {
-  if (parameters.length === 0) return "";
-  const rows = parameters.map((part) => {
-    const { name, in: place, schema, required, description = "", example }: Parameter = follow(document, part);
-    const shown = example ?? schema.examples?.[0];
-    const meaning = blocks(prose(description), shown !== undefined && `For example ${code(shown)}.`);
-    return [code(name), place, describeType(schema), required ? "yes" : "no", meaning.replace("\n\n", " ")];
-  });
-  const head = ["name", "in", "type", "required", "meaning"];
-  return blocks(`### Parameters {#${operationId}-parameters}`, table(head, rows));
+/** What differs from v1. */
+function v2Part(document: ApiDocument, v1: PlacedOperation, v2: PlacedOperation): string {
+  const bare = (text: string | undefined) => text?.replace(/^### .*\n/, "");
+  const [inV1, inV2] = [partsOf(document, v1), partsOf(document, v2)];
+  const other = [...inV2].filter(([title, text]) => bare(text) !== bare(inV1.get(title)));
+  const same = [...inV2.keys()].filter((title) => !other.some(([changed]) => changed === title));
+  const differs = v2.description !== v1.description;
+  return blocks(
+    `### In v2 {#${v2.operationId}}`,
+    `${placeOf(v2)}${differs ? "" : " does the same."}`,
+    differs && prose(v2.description),
+    same.length > 0 && `As in v1: ${same.join(", ").toLowerCase()}.`,
+    ...other.map(([title, text]) => blocks(`**${title}**`, bare(text)?.trim())),
+  );
 }
+
+function errorsPart(document: ApiDocument, operation: PlacedOperation): string {
+  const errors = ownErrors(document, operation);
+  const others = `[those of every request](${everyRequest}.md#errors)`;
+  return errors.length > 0 ? blocks(errorsTable(document, errors), `And ${others}.`) : `Only ${others}.`;
+}
+
+function parametersPart(document: ApiDocument, { parameters }: PlacedOperation): string | undefined {
+  if (parameters.length === 0) return undefined;
+  const rows = parameters.map((part) => {
+    const { name, in: place, schema, required = false, description = "", example }: Parameter = follow(document, part);
+    const meaning = withExample(description, example ?? schema.examples?.[0]);
+    return [code(name), place, whatItIs(describeType(schema), required, "request", meaning)];
+  });
+  return table(["name", "in", "what it is"], rows);
+}
+
+const withExample = (description: string, example: unknown) =>
+  [description, example !== undefined && `For example ${code(example)}.`].filter(Boolean).join(" ");
 
 function headersTable(document: ApiDocument, headers: Record<string, Header>): string {
   const rows = Object.entries(headers).map(([name, part]) => {
     const { required, description, example } = follow(document, part);
-    return [code(name), required ? "yes" : "no", blocks(prose(description), `For example ${code(example)}.`)];
+    return [code(name), prose(`${required ? "" : "Not in every answer. "}${withExample(description, example)}`)];
   });
-  return table(
-    ["header", "always", "meaning"],
-    rows.map((cells) => cells.map((text) => text.replace("\n\n", " "))),
-  );
+  return table(["header", "what it is"], rows);
 }
 
-function answerPart(document: ApiDocument, id: string, status: string, answer: Answer): string {
+function answerPart(document: ApiDocument, answer: Answer): string {
   const body = answer.content?.["application/json"];
   const common = document.components.headers;
   const own = Object.entries(answer.headers ?? {}).filter(([name]) => !(name in common));
   return blocks(
-    `### Answer ${status} {#${id}-${status}}`,
     prose(answer.description),
     own.length > 0 && headersTable(document, Object.fromEntries(own)),
     body ? fieldTable(document, body.schema, "answer") : "It has no body.",

@@ -17,10 +17,12 @@ const typeByExtension: Record<string, string> = {
   ".html": "text/html; charset=utf-8",
   ".js": "text/javascript; charset=utf-8",
   ".json": "application/json; charset=utf-8",
+  ".md": "text/markdown; charset=utf-8",
   ".svg": "image/svg+xml",
+  ".txt": "text/plain; charset=utf-8",
   ".woff2": "font/woff2",
 };
-const compressed = [".css", ".html", ".js", ".json", ".svg"];
+const compressed = [".css", ".html", ".js", ".json", ".md", ".svg", ".txt"];
 
 interface SiteFile {
   headers: Record<string, string>;
@@ -37,7 +39,7 @@ export interface DocsSite {
 /** Whether the documentation has been built. */
 export const hasDocsSite = () => existsSync(join(builtFolder, "index.html"));
 
-/** The files, about 6 MB, are read at the first request, and kept. @param folder the built site */
+/** The files, about 8 MB, are read at the first request, and kept. @param folder the built site */
 export function createDocsSite(folder = builtFolder): DocsSite {
   let loading: Promise<Map<string, SiteFile>> | undefined;
   return {

@@ -48,7 +48,7 @@ import {
 } from "#webhooks/manage.ts";
 
 /**
- * The API; every path is served bare and under /v1. The later form, under /v2, has its own table with the same use cases
+ * The API; every path is served bare and under /v1. v2, under /v2, has its own table with the same use cases
  * (v2/routes.ts). The golden file test/golden/routes.txt is printed from both.
  */
 export const routes: readonly Route[] = [

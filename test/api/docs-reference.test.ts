@@ -29,11 +29,12 @@ const textOf = (html: string) =>
     .replaceAll("&#39;", "'")
     .replaceAll("&amp;", "&");
 
-/** The part of a page from an anchor to the next heading of its level. */
+/** The whole call that has an anchor: v1 and v2 are one section, and what v2 does not say of itself is as in v1. */
 function sectionAt(id: string): string {
-  const page = [...pages.values()].find((html) => html.includes(`<h2 id="${id}"`)) ?? assert.fail(`${id}: ${hint}`);
-  const [, rest = ""] = page.split(`<h2 id="${id}"`);
-  return textOf(rest.split("<h2 ")[0]!);
+  const heading = new RegExp(`<h[23] id="${id}"`);
+  const page = [...pages.values()].find((html) => heading.test(html)) ?? assert.fail(`${id}: ${hint}`);
+  const section = page.split(/(?=<h2 )/).find((part) => heading.test(part));
+  return textOf(section!);
 }
 
 const ownCodes = ({ responses }: PlacedOperation) =>
@@ -69,6 +70,29 @@ for (const operation of operations) {
     }
   });
 }
+
+test("a call that v1 and v2 have is one section, whose heading is a few words", { skip }, () => {
+  const ids = new Set(operations.map(({ operationId }) => operationId));
+  for (const id of ids) {
+    if (!id.endsWith("V2") || !ids.has(id.slice(0, -2))) continue;
+    assert.ok(sectionAt(id.slice(0, -2)).includes("In v2"), id);
+    assert.equal(sectionAt(id), sectionAt(id.slice(0, -2)));
+  }
+  const headings = [...pages.values()].flatMap((html) => [...html.matchAll(/<h2 id="[^"]*"[^>]*>([^<]*)/g)]);
+  assert.ok(headings.length > 60);
+  for (const [, heading] of headings) assert.ok(heading!.trim().split(" ").length <= 5, heading);
+});
+
+test("no column of the reference is mostly empty", { skip }, () => {
+  for (const [name, html] of pages) {
+    const cells = [...html.matchAll(/<td [^>]*>(.*?)<\/td>/gs)];
+    assert.deepEqual(
+      cells.filter(([, text]) => textOf(text!).trim() === ""),
+      [],
+      name,
+    );
+  }
+});
 
 test("every error code, every shape and every common header is on the pages", { skip }, () => {
   const common = textOf(pages.get("every-request.html")!);

@@ -1,7 +1,7 @@
 /** The documentation under /docs. `npm ci` builds it; `npm run docs` does so again. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { startTestGateway } from "../harness/gateway.ts";
@@ -12,6 +12,11 @@ const skip = existsSync(`${root}/site/dist/index.html`) ? false : "the site is n
 
 const gateway = await startTestGateway({ after }, { worker: false });
 const get = (path: string, init?: RequestInit) => fetch(`${gateway.url}${path}`, { redirect: "manual", ...init });
+
+const sources = () =>
+  readdirSync(`${root}/docs`)
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => ({ name, text: readFileSync(`${root}/docs/${name}`, "utf8") }));
 
 test("every page of docs/ is there, with and without .html", { skip }, async () => {
   const pages = readdirSync(`${root}/docs`).filter((name) => name.endsWith(".md"));
@@ -29,8 +34,45 @@ test("every page of docs/ is there, with and without .html", { skip }, async () 
   assert.deepEqual([moved.status, moved.headers.get("location")], [308, "/docs/"]);
 });
 
+test("every page is there as Markdown, too, and llms.txt lists all pages with a sentence about each", {
+  skip,
+}, async () => {
+  const list = await get("/docs/llms.txt");
+  assert.match(list.headers.get("content-type") ?? "", /^text\/plain/);
+  const text = await list.text();
+  assert.match(text, /^# Deedhouse\n\n> .+\.\n\n## Resellers' developers\n\n- \[/);
+  const listed = [...text.matchAll(/^- \[.+\]\(\/docs\/(\S+)\.md\): .+$/gm)].map(([, page]) => page!);
+  const built = readdirSync(`${root}/site/dist`, { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".html"))
+    .map((name) => name.replace(".html", ""));
+  const expected = built.filter((page) => !["index", "404"].includes(page));
+  assert.deepEqual(listed.toSorted(), expected.toSorted());
+  for (const page of ["index", ...listed]) {
+    const reply = await get(`/docs/${page}.md`);
+    assert.equal(reply.status, 200, page);
+    assert.match(reply.headers.get("content-type") ?? "", /^text\/markdown/);
+    assert.match(await reply.text(), /^# \S/, page);
+  }
+});
+
+test("a cell of a table has the name of its column, for screens that show rows as blocks", { skip }, async () => {
+  const html = await (await get("/docs/registries")).text();
+  const labels = new Set([...html.matchAll(/<td [^>]*data-label="([^"]*)"/g)].map(([, label]) => label));
+  assert.ok(labels.has("field") && labels.has("default") && labels.has("meaning"));
+  for (const { name, text } of sources()) {
+    for (const [, head] of text.matchAll(/^ *\|(.*)\|\n *\|(?: *-+ *\|)+$/gm)) {
+      assert.ok(
+        head!.split("|").every((cell) => cell.trim()),
+        `${name} has a column without a name: |${head}|`,
+      );
+    }
+    // A line between two rows would end the table, and the rest would be text.
+    assert.doesNotMatch(text, /^\|.*\|\n\n\|(?!.*\|\n\|[-|]+\|$)/m, name);
+  }
+});
+
 test("a page loads nothing from elsewhere, and runs only scripts of its own", { skip }, async () => {
-  for (const path of ["/docs/", "/docs/concepts", "/docs/operating", "/docs/reference/domains"]) {
+  for (const path of ["/docs/", "/docs/concepts", "/docs/operating", "/docs/reference/domains", "/docs/decisions/"]) {
     const reply = await get(path);
     const html = await reply.text();
     const policy = reply.headers.get("content-security-policy") ?? "";

@@ -166,7 +166,7 @@ test("the examples about hosting accounts are answered as documented", async () 
   await play(v1, "deleteHostingAccount", { expects: 202 });
 });
 
-test("the examples of the later form are answered as documented", async () => {
+test("the examples of v2 are answered as documented", async () => {
   const dry = await play(v2, "registerDomainV2", { example: 1, expects: 200 });
   assert.match(dry.text, /years/);
   const job = lastOf(await play(v2, "registerDomainV2", { expects: 202 }));

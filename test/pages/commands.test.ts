@@ -49,7 +49,7 @@ test("what the running system refuses, another test does with success", () => {
 
 test("a command has several lines after a backslash and inside of quotes, and comments are not part of it", () => {
   const long = commands.find((command) => command.startsWith("openssl req"));
-  assert.match(long ?? "", /\\\n {2}-keyout/);
+  assert.match(long ?? "", / -keyout [^\n]* -out /);
   const quoted = commands.find((command) => command.includes("signature-check"));
   assert.match(quoted ?? "", /-d '\{\n.*\}'$/s);
   assert.ok(commands.includes("deedhouse node list"));

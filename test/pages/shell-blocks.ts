@@ -7,7 +7,7 @@ export interface ShellBlock {
   page: string;
   /** The first line of the block in its page, from 1. */
   line: number;
-  /** As they stand there, without comments; one can have several lines. */
+  /** As they stand there, without comments and continued lines; one can have several lines inside of quotes. */
   commands: string[];
 }
 
@@ -44,7 +44,8 @@ function commandsOf(lines: readonly string[]): string[] {
     const command = begun.join("\n").trim();
     const isOpen = command.endsWith("\\") || (command.match(/'/g) ?? []).length % 2 === 1;
     if (isOpen) continue;
-    if (command) commands.push(command);
+    // The shell reads what follows a backslash as the same line, and so do the tables of commands.
+    if (command) commands.push(command.replace(/ *\\\n */g, " "));
     begun = [];
   }
   return commands;

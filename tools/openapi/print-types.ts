@@ -12,7 +12,6 @@ const schemaReference = /"#\/components\/schemas\/(\w+)"/g;
 
 interface Operation {
   operationId: string;
-  tags: string[];
   requestBody?: { content: { "application/json": { schema: object } } };
 }
 interface Document {
@@ -21,10 +20,9 @@ interface Document {
 }
 
 const { paths, components }: Document = JSON.parse(await text(process.stdin));
-const operations = Object.values(paths)
-  .flatMap((path) => Object.values(path))
-  // Lists of servers stand beside the operations.
-  .filter(({ operationId, tags }) => operationId && !tags.includes("Later form"));
+const operations = Object.entries(paths)
+  .filter(([path]) => !path.startsWith("/v2/"))
+  .flatMap(([, at]) => Object.values(at));
 
 const schemas: Record<string, object> = {};
 /** Takes a schema over, with all that it names. */

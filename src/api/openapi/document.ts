@@ -8,8 +8,8 @@ import manifest from "../../../package.json" with { type: "json" };
 const description = `A registrar's API for resellers: domain names and hosting accounts.
 
 Every request is signed, in one of two ways, with an API key and its secret; both are described under the security schemes.
-Every path without \`/v2\` is served bare and under \`/v1\`, with the same resources. The paths under \`/v2\` are a later form of
-the same API: the same accounts and keys in other shapes.
+Every path without \`/v2\` is served bare and under \`/v1\`, with the same resources. The paths under \`/v2\` have the same
+domains, accounts and keys in other shapes.
 
 \`location\` and \`link\` contain paths: append them to the server's address, and sign them unchanged. Unknown query parameters
 and JSON fields are ignored, and a later release can add fields to answers: ignore those that you do not know. A path that does not
@@ -39,7 +39,7 @@ const securitySchemes = {
   },
 };
 
-/** @param routes every route of both forms; those of the later form begin with /v2 */
+/** @param routes every route of v1 and v2; those of v2 begin with /v2 */
 export function describeApi(routes: readonly DescribedRoute[]) {
   const shapes = createShapes();
   const paths = [...Map.groupBy(routes, ({ path }) => path)].map(([path, at]) => {

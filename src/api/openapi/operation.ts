@@ -81,22 +81,24 @@ export const tags = [
   { name: "Hosting accounts", description: "FTP, web space and host names." },
   { name: "Events", description: "What has happened, as it happens." },
   { name: "Webhooks", description: "Events, sent to an address of yours." },
-  { name: "Later form", description: "The same under /v2, in the shapes of a later form of this API." },
   { name: "About this API", description: "Without a signature." },
 ] as const;
 type TagName = (typeof tags)[number]["name"];
 
+/** By the first segment of a path, behind `/v2` where it has that. */
 const tagsOfPaths: Readonly<Record<string, TagName>> = {
   domains: "Domains",
   orders: "Orders",
+  provisioningjobs: "Orders",
   renewals: "Renewals",
   hostingaccounts: "Hosting accounts",
+  accounts: "Hosting accounts",
+  linuxhostings: "Hosting accounts",
   servicepacks: "Hosting accounts",
   events: "Events",
   webhooks: "Webhooks",
-  v2: "Later form",
 };
-const tagOf = (path: string): TagName => tagsOfPaths[path.split("/")[1]!] ?? "About this API";
+const tagOf = (path: string): TagName => tagsOfPaths[path.replace(/^\/v2/, "").split("/")[1]!] ?? "About this API";
 
 function describeParameters(shapes: Shapes, route: DescribedRoute) {
   const { path, docs, scopes } = route;

@@ -24,7 +24,7 @@ const table: readonly Route[] = [
 ];
 
 /**
- * The later form of the API: the same use cases in other shapes. docs/api-v2.md is its page. Its clients were written for a service
+ * v2 of the API: the same use cases in other shapes. docs/api-v2.md is its page. Its clients were written for a service
  * that has more fields.
  */
 export const v2Routes: readonly Route[] = table.map((route) => ({ ...route, takesMore: true }));
