@@ -23,7 +23,7 @@ before(async () => {
   system = await startSystem(folder);
   await makeTools();
   await makeFiles();
-  const { url, api_key: key, api_secret: secret, ftp, web, registries, database_url: database } = system.ready();
+  const { url, api_key: key, api_secret: secret, ftp, web, registry, database_url: database } = system.ready();
   await operated("account", "create", "acme");
   const acme = await operated("key", "create", "--account", "acme");
   const receiver = await startReceiver();
@@ -40,7 +40,7 @@ before(async () => {
     ["DEEDHOUSE_API_SECRET=…", `DEEDHOUSE_API_SECRET=${secret}`],
     ["<key>", key],
     ["<secret>", secret],
-    ["127.0.0.1:7471", `127.0.0.1:${registries[0]!.control_port}`],
+    ["127.0.0.1:7471", `127.0.0.1:${registry.control_port}`],
     ["127.0.0.1:7421", `${ftp.host}:${ftp.port}`],
     ["localhost:7480", `localhost:${web.port}`],
     ["xkn3qjfYGmrM6jqfwuA4sQY4", `'"$(sed -n 's/.*shown only once: //p' "$HERE"/*.stderr)"'`],
