@@ -7,6 +7,7 @@ import { llmsText, type MarkdownPage, plainPage, titleOf } from "./llms.ts";
 import type { ApiDocument } from "./openapi.ts";
 import { referencePages } from "./reference.ts";
 import { type Entry, siteMap } from "./site-map.ts";
+import { splitTests } from "./tested-attacks.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 /** Files of the root that are pages, too. */
@@ -19,6 +20,9 @@ export async function writePages(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true });
   await cp(`${root}/docs`, folder, { recursive: true });
   await copyRootPages(folder);
+  const { forOperators, forContributors } = splitTests(await readFile(`${folder}/security.md`, "utf8"));
+  await writeFile(`${folder}/security.md`, forOperators);
+  await writeFile(`${folder}/tested-attacks.md`, forContributors);
   const decisions = await writeDecisions(`${folder}/decisions`);
   await nameLinkedPages(folder);
   await mkdir(`${folder}/reference`);

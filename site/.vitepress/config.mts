@@ -45,8 +45,8 @@ export default defineConfig({
       provider: "local",
       options: {
         miniSearch: { searchOptions: { combineWith: "AND" } },
-        // The name of the button is what it shows.
-        translations: { button: { buttonAriaLabel: "Search Ctrl K" } },
+        // The name of the button is what it shows (style.css hides the theme's own keys).
+        translations: { button: { buttonText: "Search (Ctrl K)", buttonAriaLabel: "Search (Ctrl K)" } },
       },
     },
     outline: [2, 4],

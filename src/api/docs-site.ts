@@ -58,7 +58,7 @@ function answerFile(
   path: string,
   { "accept-encoding": encodings = "", "if-none-match": known }: IncomingMessage["headers"],
 ): HttpAnswer {
-  const file = site.get(path) ?? site.get(path === "" ? "index.html" : `${path}.html`);
+  const file = site.get(path) ?? site.get(path === "" || path.endsWith("/") ? `${path}index.html` : `${path}.html`);
   const shown = file ?? site.get("404.html");
   if (!shown) return notBuilt;
   const { headers, body, gzipped } = shown;
