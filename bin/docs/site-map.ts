@@ -20,46 +20,49 @@ export interface Audience {
 
 const entries = (...pairs: [text: string, page: string][]): Entry[] => pairs.map(([text, page]) => ({ text, page }));
 
+/** @param reference the pages that are printed from the API's description */
+const forDevelopers = (reference: readonly Entry[]): Audience => ({
+  text: "Resellers' developers",
+  sections: [
+    {
+      text: "Start",
+      entries: entries(["Quick start", "start"], ["Concepts", "concepts"], ["Test your integration", "testing"]),
+    },
+    {
+      text: "The API",
+      entries: entries(
+        ["Calls explained", "api"],
+        ["v2", "api-v2"],
+        ["Signatures", "signing"],
+        ["Changes of names", "changes"],
+        ["Renewals", "renewals"],
+        ["Events", "events"],
+        ["Webhooks", "webhooks"],
+        ["Errors", "errors"],
+      ),
+    },
+    { text: "Reference", entries: reference },
+    {
+      text: "Libraries and modules",
+      entries: entries(
+        ["TypeScript", "clients-typescript"],
+        ["PHP", "clients-php"],
+        ["Python", "clients-python"],
+        ["WHMCS", "whmcs"],
+        ["FOSSBilling", "fossbilling"],
+        ["Assistants (MCP)", "mcp"],
+      ),
+    },
+  ],
+});
+
 /** @param printed the pages that are made from code @param has whether there is such a page; others are left out */
 export function siteMap(
   printed: { reference: readonly Entry[]; decisions: readonly Entry[] },
   has: (page: string) => boolean,
 ): Audience[] {
   const audiences: Audience[] = [
-    {
-      text: "Resellers' developers",
-      sections: [
-        {
-          text: "Start",
-          entries: entries(["Quick start", "start"], ["Concepts", "concepts"], ["Test your integration", "testing"]),
-        },
-        {
-          text: "The API",
-          entries: entries(
-            ["Calls explained", "api"],
-            ["v2", "api-v2"],
-            ["Signatures", "signing"],
-            ["Changes of names", "changes"],
-            ["Renewals", "renewals"],
-            ["Events", "events"],
-            ["Webhooks", "webhooks"],
-            ["Errors", "errors"],
-          ),
-        },
-        { text: "Reference", entries: printed.reference },
-        {
-          text: "Libraries and modules",
-          entries: entries(
-            ["TypeScript", "clients-typescript"],
-            ["PHP", "clients-php"],
-            ["Python", "clients-python"],
-            ["WHMCS", "whmcs"],
-            ["FOSSBilling", "fossbilling"],
-            ["Assistants (MCP)", "mcp"],
-          ),
-        },
-      ],
-    },
+    forDevelopers(printed.reference),
     {
       text: "Operators",
       sections: [
