@@ -20,6 +20,38 @@ export interface Audience {
 
 const entries = (...pairs: [text: string, page: string][]): Entry[] => pairs.map(([text, page]) => ({ text, page }));
 
+const forDevelopers: readonly Section[] = [
+  {
+    text: "Start",
+    entries: entries(["Quick start", "start"], ["Concepts", "concepts"], ["Test your integration", "testing"]),
+  },
+  {
+    text: "The API",
+    entries: entries(
+      ["Calls explained", "api"],
+      ["v2", "api-v2"],
+      ["Signatures", "signing"],
+      ["Changes of names", "changes"],
+      ["Renewals", "renewals"],
+      ["Events", "events"],
+      ["Webhooks", "webhooks"],
+      ["Errors", "errors"],
+    ),
+  },
+];
+
+const libraries: Section = {
+  text: "Libraries and modules",
+  entries: entries(
+    ["TypeScript", "clients-typescript"],
+    ["PHP", "clients-php"],
+    ["Python", "clients-python"],
+    ["WHMCS", "whmcs"],
+    ["FOSSBilling", "fossbilling"],
+    ["Assistants (MCP)", "mcp"],
+  ),
+};
+
 /** @param printed the pages that are made from code @param has whether there is such a page; others are left out */
 export function siteMap(
   printed: { reference: readonly Entry[]; decisions: readonly Entry[] },
@@ -28,37 +60,7 @@ export function siteMap(
   const audiences: Audience[] = [
     {
       text: "Resellers' developers",
-      sections: [
-        {
-          text: "Start",
-          entries: entries(["Quick start", "start"], ["Concepts", "concepts"], ["Test your integration", "testing"]),
-        },
-        {
-          text: "The API",
-          entries: entries(
-            ["Calls explained", "api"],
-            ["v2", "api-v2"],
-            ["Signatures", "signing"],
-            ["Changes of names", "changes"],
-            ["Renewals", "renewals"],
-            ["Events", "events"],
-            ["Webhooks", "webhooks"],
-            ["Errors", "errors"],
-          ),
-        },
-        { text: "Reference", entries: printed.reference },
-        {
-          text: "Libraries and modules",
-          entries: entries(
-            ["TypeScript", "clients-typescript"],
-            ["PHP", "clients-php"],
-            ["Python", "clients-python"],
-            ["WHMCS", "whmcs"],
-            ["FOSSBilling", "fossbilling"],
-            ["Assistants (MCP)", "mcp"],
-          ),
-        },
-      ],
+      sections: [...forDevelopers, { text: "Reference", entries: printed.reference }, libraries],
     },
     {
       text: "Operators",
