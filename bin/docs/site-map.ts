@@ -20,41 +20,37 @@ export interface Audience {
 
 const entries = (...pairs: [text: string, page: string][]): Entry[] => pairs.map(([text, page]) => ({ text, page }));
 
-/** @param reference the pages that are printed from the API's description */
-const forDevelopers = (reference: readonly Entry[]): Audience => ({
-  text: "Resellers' developers",
-  sections: [
-    {
-      text: "Start",
-      entries: entries(["Quick start", "start"], ["Concepts", "concepts"], ["Test your integration", "testing"]),
-    },
-    {
-      text: "The API",
-      entries: entries(
-        ["Calls explained", "api"],
-        ["v2", "api-v2"],
-        ["Signatures", "signing"],
-        ["Changes of names", "changes"],
-        ["Renewals", "renewals"],
-        ["Events", "events"],
-        ["Webhooks", "webhooks"],
-        ["Errors", "errors"],
-      ),
-    },
-    { text: "Reference", entries: reference },
-    {
-      text: "Libraries and modules",
-      entries: entries(
-        ["TypeScript", "clients-typescript"],
-        ["PHP", "clients-php"],
-        ["Python", "clients-python"],
-        ["WHMCS", "whmcs"],
-        ["FOSSBilling", "fossbilling"],
-        ["Assistants (MCP)", "mcp"],
-      ),
-    },
-  ],
-});
+const forDevelopers: readonly Section[] = [
+  {
+    text: "Start",
+    entries: entries(["Quick start", "start"], ["Concepts", "concepts"], ["Test your integration", "testing"]),
+  },
+  {
+    text: "The API",
+    entries: entries(
+      ["Calls explained", "api"],
+      ["v2", "api-v2"],
+      ["Signatures", "signing"],
+      ["Changes of names", "changes"],
+      ["Renewals", "renewals"],
+      ["Events", "events"],
+      ["Webhooks", "webhooks"],
+      ["Errors", "errors"],
+    ),
+  },
+];
+
+const libraries: Section = {
+  text: "Libraries and modules",
+  entries: entries(
+    ["TypeScript", "clients-typescript"],
+    ["PHP", "clients-php"],
+    ["Python", "clients-python"],
+    ["WHMCS", "whmcs"],
+    ["FOSSBilling", "fossbilling"],
+    ["Assistants (MCP)", "mcp"],
+  ),
+};
 
 /** @param printed the pages that are made from code @param has whether there is such a page; others are left out */
 export function siteMap(
@@ -62,7 +58,10 @@ export function siteMap(
   has: (page: string) => boolean,
 ): Audience[] {
   const audiences: Audience[] = [
-    forDevelopers(printed.reference),
+    {
+      text: "Resellers' developers",
+      sections: [...forDevelopers, { text: "Reference", entries: printed.reference }, libraries],
+    },
     {
       text: "Operators",
       sections: [
