@@ -73,7 +73,8 @@ const paid = paidErrors({
   query,
   ordering,
   openOrders,
-  setRenewal: (assignment) => setRenewal(assignment),
+  beginRenewal,
+  forgetRenewal,
 });
 
 /** By method and path, and code: the requests that provoke it. */
@@ -212,8 +213,8 @@ const scenarios: Scenarios = {
       {
         target: ownRenew,
         body: { will_renew: false },
-        arrange: () => setRenewal("status = 'Processing', phase = 'verify', verify_cause = 'lost'"),
-        tidy: () => setRenewal("status = 'Scheduled', phase = NULL, verify_cause = NULL"),
+        arrange: beginRenewal,
+        tidy: forgetRenewal,
       },
     ],
   },
@@ -281,8 +282,25 @@ const scenarios: Scenarios = {
 const setRegistry = (assignment: string) =>
   runSql(gateway.databaseUrl, `UPDATE registries SET ${assignment} WHERE id = 'sandbox'`);
 
-const setRenewal = (assignment: string) =>
-  runSql(gateway.databaseUrl, `UPDATE renewals SET ${assignment}, next_step_at = 'infinity'`);
+/** The schedule has ordered the renewal of own.example, and the registry has it. */
+function beginRenewal() {
+  return runSql(
+    gateway.databaseUrl,
+    `WITH begun AS (UPDATE renewals SET status = 'Processing', phase = 'renew' WHERE domain_name = 'own.example' RETURNING *)
+     INSERT INTO changes (change_code, reseller_id, domain_name, registry_id, kind, input, is_urgent, status, next_step_at, created_at,
+       updated_at, renewal_id)
+     SELECT renewal_code, reseller_id, domain_name, registry_id, 'renew', '{"years": 1}', true, 'Pending', 'infinity', now(), now(), id
+     FROM begun`,
+  );
+}
+
+function forgetRenewal() {
+  return runSql(
+    gateway.databaseUrl,
+    `WITH forgotten AS (DELETE FROM changes WHERE renewal_id IS NOT NULL)
+     UPDATE renewals SET status = 'Scheduled', phase = NULL WHERE domain_name = 'own.example'`,
+  );
+}
 
 async function everythingStored(): Promise<unknown> {
   const [row] = await runSql(

@@ -11,12 +11,14 @@ interface Place {
   /** What every order about a registered name refuses. */
   ordering(path: string, body: object, mistakes: [body: object, ...fields: string[]][]): Scenarios[string];
   openOrders(): Promise<unknown>;
-  setRenewal(assignment: string): Promise<unknown>;
+  /** The schedule renews own.example. */
+  beginRenewal(): Promise<unknown>;
+  forgetRenewal(): Promise<unknown>;
 }
 
 const dayMs = 24 * 60 * 60_000;
 
-export function paidErrors({ reseller, rival, query, ordering, openOrders, setRenewal }: Place) {
+export function paidErrors({ reseller, rival, query, ordering, openOrders, beginRenewal, forgetRenewal }: Place) {
   /** When the term of own.example ends: some days from now, so that ten more years are too many. */
   const ownEnd = new Date(systemClock.now().getTime() + 30 * dayMs).toISOString();
   const limit = (max: number) => query(`UPDATE resellers SET paid_orders_day_max = ${max} WHERE id = ${reseller.id}`);
@@ -55,8 +57,8 @@ export function paidErrors({ reseller, rival, query, ordering, openOrders, setRe
         {
           target: renew,
           body: { years: 2, expiration_date: ownEnd },
-          arrange: () => setRenewal("status = 'Processing', phase = 'verify', verify_cause = 'lost'"),
-          tidy: () => setRenewal("status = 'Scheduled', phase = NULL, verify_cause = NULL"),
+          arrange: beginRenewal,
+          tidy: forgetRenewal,
         },
       ],
     },
