@@ -91,16 +91,16 @@ CREATE TABLE replay_journals (
 );
 
 
--- Workers: who is at work, what they do regularly, and what a person has to look at.
+-- Workers: which are running, what they do regularly, and what a person has to look at.
 
--- When each worker was last at work, by the database's clock: api and operator notice when none is.
+-- When each worker last said that it is running, by the database's clock: api and operator notice when none is.
 CREATE TABLE workers (
   -- "process 4711 on host", as its connection of locks is named.
   worker text PRIMARY KEY,
   seen_at timestamptz NOT NULL,
   -- Set by a worker that ends as it should.
   stopped_at timestamptz,
-  -- What it was at work on when it said last that it lives.
+  -- What it was doing then.
   doing text
 );
 
@@ -307,7 +307,7 @@ CREATE TABLE renewals (
   phase text CHECK (phase IN ('renew', 'wait', 'delete')),
   backoff_count integer NOT NULL DEFAULT 0,
   next_step_at timestamptz NOT NULL,
-  -- When an operator is told next that the renewal is not proven yet.
+  -- When the next alarm says that the renewal is not proven yet.
   alarm_at timestamptz,
   reason text,
   -- Its place in the reseller's list: the end of the term, then the name.
@@ -399,7 +399,7 @@ CREATE INDEX changes_step_schedule ON changes (registry_id, next_step_at) WHERE 
 CREATE INDEX changes_turn ON changes (registry_id, reseller_id, next_step_at) WHERE ended_at IS NULL AND NOT is_urgent;
 CREATE INDEX changes_live_name ON changes (domain_name, id) WHERE ended_at IS NULL;
 CREATE INDEX changes_live_reseller ON changes (reseller_id) WHERE ended_at IS NULL;
--- Whoever asks, a name's term is paid for once.
+-- A name's term is paid for once, no matter who asks.
 CREATE UNIQUE INDEX changes_live_paid ON changes (domain_name) WHERE ended_at IS NULL AND kind IN ('renew', 'restore');
 CREATE INDEX changes_renewal ON changes (renewal_id, id) WHERE renewal_id IS NOT NULL;
 CREATE UNIQUE INDEX changes_live_renewal ON changes (renewal_id) WHERE renewal_id IS NOT NULL AND ended_at IS NULL;
@@ -725,7 +725,7 @@ CREATE TRIGGER hosting_node_changed
   AFTER INSERT OR DELETE OR UPDATE OF id, kind, ftp_host, ftp_port, web_host, web_port, web_is_https, settings_sealed, is_draining
   ON hosting_nodes FOR EACH ROW EXECUTE FUNCTION notify_hosting_node_changed();
 
--- The last comparison of what a node has with what it shall have, and the next one that was asked for.
+-- The last comparison of what a node has with what it should have, and the next one that was requested.
 CREATE TABLE hosting_reconciles (
   node_id text PRIMARY KEY REFERENCES hosting_nodes ON DELETE CASCADE,
   wanted_at timestamptz NOT NULL,
@@ -736,7 +736,7 @@ CREATE TABLE hosting_reconciles (
   findings jsonb,
   -- Why it could not be done.
   error_text text,
-  -- Which strays shall be removed: [{"identifier", "uid"}].
+  -- Which strays are to be removed: [{"identifier", "uid"}].
   removes jsonb,
   version bigint NOT NULL DEFAULT 0,
   next_step_at timestamptz
@@ -749,7 +749,7 @@ CREATE TRIGGER row_is_due AFTER INSERT OR UPDATE OF next_step_at ON hosting_reco
 
 -- Uids are never used twice, so that a trash folder named by one can never be somebody else's.
 CREATE SEQUENCE hosting_uid START 200000;
--- A hosting account's row says what shall be; a step brings its node to that, and writes down up to which version it has. An account
+-- A hosting account's row is its desired state; a step brings its node to that, and records up to which version it has. An account
 -- that failed or was removed stays, for its history and so that its uid never returns; it is not listed, not counted, and its
 -- identifier is free.
 CREATE TABLE hosting_accounts (
@@ -775,19 +775,19 @@ CREATE TABLE hosting_accounts (
   updated_at timestamptz NOT NULL,
   servicepack_version integer NOT NULL DEFAULT 1,
   files_used integer NOT NULL DEFAULT 0,
-  -- Counts the changes of what shall be, and how many of them the node has taken on.
+  -- Counts the changes of the desired state, and how many of them the node has applied.
   wanted_version bigint NOT NULL DEFAULT 1,
   applied_version bigint NOT NULL DEFAULT 0,
-  -- Since when what shall be is not what is.
+  -- Since when the node does not have the desired state.
   wanted_at timestamptz NOT NULL DEFAULT now(),
-  -- It shall be suspended, and why; for the operator alone.
+  -- It is to be suspended, and why; for the operator alone.
   suspended_at timestamptz,
   suspended_reason text,
-  -- It shall be gone.
+  -- It is to be removed.
   removal_requested_at timestamptz,
   -- Of an account whose move ends soon: nobody can log in over FTP, so that what was copied stays what is there.
   is_frozen boolean NOT NULL DEFAULT false,
-  -- Until its uid is compared with what the nodes have: no node is told of it before.
+  -- Until its uid is compared with what the nodes have: no node gets it before.
   must_check_uid boolean NOT NULL DEFAULT false,
   version bigint NOT NULL DEFAULT 0,
   -- Whether the account's owner has disabled FTP.
@@ -803,7 +803,7 @@ CREATE INDEX hosting_accounts_reseller ON hosting_accounts (reseller_id, identif
 CREATE INDEX hosting_accounts_ready ON hosting_accounts (ready_at DESC) WHERE ready_at IS NOT NULL;
 -- A node's accounts, in the order in which they are listed.
 CREATE INDEX hosting_accounts_of_node ON hosting_accounts (node_id, id) WHERE status NOT IN ('Failed', 'Removed');
--- Accounts that are not yet what they shall be.
+-- Accounts whose desired state is not applied yet.
 CREATE INDEX hosting_accounts_unapplied ON hosting_accounts (id) WHERE applied_version < wanted_version;
 CREATE INDEX hosting_accounts_next_step ON hosting_accounts (next_step_at) WHERE next_step_at IS NOT NULL;
 -- Read backwards, all names under one stand together: from `<name>.` up to before `<name>/`, for "/" follows "." in bytes.
@@ -900,7 +900,7 @@ CREATE TABLE hosting_moves (
   updated_at timestamptz NOT NULL,
   -- Since when it has only failed in the state that it is in.
   trouble_since timestamptz,
-  -- Until its uid is compared with what the nodes have: no node is told of it before.
+  -- Until its uid is compared with what the nodes have: no node gets it before.
   must_check_uid boolean NOT NULL DEFAULT false,
   version bigint NOT NULL DEFAULT 0,
   CHECK ((ended_at IS NULL) = (state NOT IN ('Moved', 'Returned')))
@@ -929,8 +929,8 @@ CREATE TABLE host_names (
   -- What the TXT record has to show: another for each account, so that nobody can point at somebody else's.
   proof text NOT NULL DEFAULT replace(gen_random_uuid()::text, '-', ''),
   status text NOT NULL CHECK (status IN ('Waiting', 'Proven')),
-  -- identifier: where sites answer at their bare identifiers (the sandbox), that is a host name like any other, which whoever proves
-  -- the name takes over.
+  -- identifier: where sites answer at their bare identifiers (the sandbox), that is a host name like any other, which passes to
+  -- the account that proves the name.
   proven_by text CHECK (proven_by IN ('dns', 'portfolio', 'identifier')),
   -- Why it is not proven, or what was wrong when it was last looked at.
   reason text,
@@ -958,11 +958,11 @@ CREATE TRIGGER row_is_due AFTER INSERT OR UPDATE OF next_step_at ON host_names F
   EXECUTE FUNCTION row_is_due('host-names');
 
 -- Host names that wait until a worker asks the name servers about them. Name servers that are silent hold a place for seconds,
--- so resellers take turns: whoever has many names waiting delays his own and nobody else's.
+-- so resellers take turns: one with many names waiting delays only its own.
 CREATE TABLE host_name_questions (
   host_name_id bigint PRIMARY KEY REFERENCES host_names ON DELETE CASCADE,
   reseller_id bigint NOT NULL,
-  -- The lowest goes first. Each reseller's next name comes a turn later, and a new one comes into the turn that is under way
+  -- The lowest goes first. Each reseller's next name comes a turn later, and a new one comes into the turn in progress
   -- (start-time fair queueing).
   turn bigint NOT NULL,
   version bigint NOT NULL DEFAULT 0,
@@ -988,8 +988,8 @@ CREATE TABLE node_gateway (
   door_pin text
 );
 
--- One per node that has an agent. Whoever gives out a version holds this row's lock until his commit: so versions become
--- visible in their order, and a reader that has seen one has seen all below it.
+-- One per node that has an agent. The transaction that issues a version holds this row's lock until its commit: so versions
+-- become visible in their order, and a reader that has seen one has seen all below it.
 CREATE TABLE node_channels (
   node_id text PRIMARY KEY REFERENCES hosting_nodes ON DELETE CASCADE,
   -- Ed25519, made on the node; null until a machine has joined.
@@ -1020,13 +1020,13 @@ CREATE TABLE node_channels (
   uid_highest bigint
 );
 
--- What each account of a node shall be there.
+-- The desired state of each account of a node.
 CREATE TABLE node_states (
   node_id text NOT NULL REFERENCES node_channels ON DELETE CASCADE,
   uid bigint NOT NULL,
   identifier text NOT NULL,
   version bigint NOT NULL,
-  -- Without the hash; null: the account shall be gone, and its uid is never used again.
+  -- Without the hash; null: the account is to be removed, and its uid is never used again.
   state jsonb,
   password_hash_sealed bytea,
   -- What the node held before the change that it has not acknowledged; it comes back if the node refuses the change.
@@ -1094,8 +1094,8 @@ CREATE TABLE node_answer_parts (
 --
 -- Each reseller's list is cut into chunks of neighbouring names, and each chunk knows how many rows it holds. The row
 -- at position k is found by adding up chunk counts (some 1,400 small rows for a million names) and then walking at most
--- one chunk, instead of k rows. Triggers keep the counts in the transaction that changes the list; whoever changes a
--- chunk holds its row lock until the end of the transaction, so counts and committed rows never differ.
+-- one chunk, instead of k rows. Triggers keep the counts in the transaction that changes the list; a transaction that
+-- changes a chunk holds its row lock until its end, so counts and committed rows never differ.
 
 CREATE TABLE list_chunks (
   list text NOT NULL,
@@ -1118,14 +1118,14 @@ CREATE VIEW listed_names AS
   UNION ALL
   SELECT 'departures'::text AS list, reseller_id, list_key AS name FROM domains_ended;
 
--- A reseller's list of renewals, whole and by status. An ended one shows what became of it, a live one what is wished.
+-- A reseller's list of renewals, whole and by status. An ended one shows what became of it, a live one what is set.
 CREATE VIEW listed_renewals AS
   SELECT renewals.reseller_id, list_key, renewals.domain_name, term_ends_at, due_at, renewals.status, renewed_until,
     updated_at, CASE WHEN ended_at IS NULL THEN will_renew ELSE renewals.status = 'Renewed' END AS will_renew
   FROM renewals LEFT JOIN domains ON domains.domain_name = renewals.domain_name;
 
 
--- Events: what resellers are told. Triggers write an event in the transaction of what happened, so no writer can forget one, and none
+-- Events: what resellers learn of. Triggers write an event in the transaction of what happened, so no writer can forget one, and none
 -- tells of what was rolled back. Types and their data: src/events/catalogue.ts.
 
 -- Transactions are numbered by their database cluster. A restore begins a new era, because it may begin their numbers from another

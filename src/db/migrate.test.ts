@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { MigrationError, migrate } from "#db/migrate.ts";
 import { lastCommitWithEarlierFormats } from "#lib/earlier-format.ts";
-import { emptyDatabase } from "../../test/harness/database.ts";
+import { emptyDatabase, testDatabase } from "../../test/harness/database.ts";
 import { runSql } from "../../test/harness/sql.ts";
 
 /** A folder of migrations and functions, and an empty database to apply them to. */
@@ -53,7 +53,7 @@ test("a function whose file has changed is replaced without a migration, and the
 test("a migration may use a new function, which may use the tables of the migration", async (t) => {
   const { url, write, writeFunction, migrate } = await workshop(t);
   await writeFunction(
-    "count_things.sql",
+    "count-things.sql",
     "CREATE OR REPLACE FUNCTION count_things() RETURNS bigint LANGUAGE sql AS $$ SELECT count(*) FROM thing $$;",
   );
   await write(
@@ -64,7 +64,7 @@ test("a migration may use a new function, which may use the tables of the migrat
   assert.deepEqual(await runSql(url, "SELECT place::int FROM thing"), [{ place: 0 }]);
 });
 
-test("a function file that fails changes nothing, and its name is told", async (t) => {
+test("a function file that fails changes nothing, and the error has its name", async (t) => {
   const { url, write, writeFunction, migrate } = await workshop(t);
   await writeFunction("answer.sql", answering(1));
   await migrate();
@@ -161,9 +161,13 @@ test("a database with a schema from before 0.1.0 is refused, and stays as it is"
   assert.deepEqual(await stored(), before);
 });
 
-test("db/README.md says of each function what it does", async () => {
+test("each function has a file and a line in db/README.md", async (t) => {
   const folder = new URL("../../db/", import.meta.url);
   const readme = await readFile(new URL("README.md", folder), "utf8");
-  const listed = [...readme.matchAll(/^\| `(\w+)` \| .+ \|$/gm)].map(([, name]) => `${name}.sql`);
-  assert.deepEqual(listed, (await readdir(new URL("functions/", folder))).sort());
+  const listed = [...readme.matchAll(/^\| `(\w+)` \| .+ \|$/gm)].map(([, name]) => name!);
+  const files = await readdir(new URL("functions/", folder));
+  assert.deepEqual(listed.map((name) => `${name.replaceAll("_", "-")}.sql`).sort(), files.sort());
+  const { url } = await testDatabase(t);
+  const found = "SELECT proname AS name FROM pg_proc WHERE pronamespace = 'public'::regnamespace";
+  assert.deepEqual((await runSql<{ name: string }>(url, found)).map(({ name }) => name).sort(), listed.sort());
 });

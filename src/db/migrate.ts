@@ -157,7 +157,7 @@ async function readMigrations(folder: string): Promise<Migration[]> {
   return migrations;
 }
 
-/** The first migration before 0.1.0, which began the schema anew. */
+/** The first migration of the schema that 0.1.0 replaced. */
 const earlierFirst = "0001-gateway.sql";
 
 function pendingMigrations(migrations: Migration[], history: Applied[]): Migration[] {

@@ -67,15 +67,7 @@ const openOrders = () =>
        now(), now() FROM generate_series(1, 10000) AS n, (VALUES (true), (false)) AS kinds (is_urgent)`,
   );
 const query = (text: string) => runSql(gateway.databaseUrl, text);
-const paid = paidErrors({
-  reseller,
-  rival,
-  query,
-  ordering,
-  openOrders,
-  beginRenewal,
-  forgetRenewal,
-});
+const paid = paidErrors({ reseller, rival, query, ordering, openOrders });
 
 /** By method and path, and code: the requests that provoke it. */
 const scenarios: Scenarios = {
@@ -213,8 +205,8 @@ const scenarios: Scenarios = {
       {
         target: ownRenew,
         body: { will_renew: false },
-        arrange: beginRenewal,
-        tidy: forgetRenewal,
+        arrange: paid.beginRenewal,
+        tidy: paid.forgetRenewal,
       },
     ],
   },
@@ -281,26 +273,6 @@ const scenarios: Scenarios = {
 
 const setRegistry = (assignment: string) =>
   runSql(gateway.databaseUrl, `UPDATE registries SET ${assignment} WHERE id = 'sandbox'`);
-
-/** The schedule has ordered the renewal of own.example, and the registry has it. */
-function beginRenewal() {
-  return runSql(
-    gateway.databaseUrl,
-    `WITH begun AS (UPDATE renewals SET status = 'Processing', phase = 'renew' WHERE domain_name = 'own.example' RETURNING *)
-     INSERT INTO changes (change_code, reseller_id, domain_name, registry_id, kind, input, is_urgent, status, next_step_at, created_at,
-       updated_at, renewal_id)
-     SELECT renewal_code, reseller_id, domain_name, registry_id, 'renew', '{"years": 1}', true, 'Pending', 'infinity', now(), now(), id
-     FROM begun`,
-  );
-}
-
-function forgetRenewal() {
-  return runSql(
-    gateway.databaseUrl,
-    `WITH forgotten AS (DELETE FROM changes WHERE renewal_id IS NOT NULL)
-     UPDATE renewals SET status = 'Scheduled', phase = NULL WHERE domain_name = 'own.example'`,
-  );
-}
 
 async function everythingStored(): Promise<unknown> {
   const [row] = await runSql(

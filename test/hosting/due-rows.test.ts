@@ -1,10 +1,10 @@
-/** Triggers make rows due that have work to do, whoever writes them. */
+/** Triggers make rows due that have work to do, by whatever statement they are written. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { testDatabase } from "../harness/database.ts";
 import { runSql } from "../harness/sql.ts";
 
-test("an account that is not what it shall be is due, even if the statement that changes it names no time", async (t) => {
+test("an account whose desired state is not applied is due, even if the statement that changes it names no time", async (t) => {
   const { url } = await testDatabase(t);
   await runSql(
     url,

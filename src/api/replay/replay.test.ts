@@ -325,17 +325,18 @@ test("refuses everything that was accepted when a file is damaged or missing, or
 });
 
 test("a journal from before 0.1.0 is refused, and stays as it is", () => {
+  const guard = open();
+  answer(guard, "a", startSeconds);
+  close(guard);
+  const path = join(journalDir, "state.json");
+  const present = readFileSync(path, "utf8");
+  const files = journalFiles();
   for (const lacks of ["bytes", "latestSeconds"]) {
-    const guard = open();
-    answer(guard, `a-${lacks}`, startSeconds);
-    close(guard);
+    writeFileSync(path, present);
     changeState({ [lacks]: undefined });
-    const path = join(journalDir, "state.json");
-    const state = readFileSync(path, "utf8");
-    const files = journalFiles();
+    const earlier = readFileSync(path, "utf8");
     assert.throws(() => open({}, false), /state\.json belongs to a journal from before 0\.1\.0: name another folder/);
-    assert.deepEqual([readFileSync(path, "utf8"), journalFiles()], [state, files]);
-    rmSync(path);
+    assert.deepEqual([readFileSync(path, "utf8"), journalFiles()], [earlier, files]);
   }
 });
 

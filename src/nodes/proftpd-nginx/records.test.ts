@@ -94,7 +94,7 @@ test("a node with a journal from before 0.1.0 is refused, and its folder stays a
   await appendFile(journal, `{"account":{"passwordHash":"${passwordHash.reveal()}"}}\n`);
   await assert.rejects(Records.open(join(folder, "g.sqlite"), journal), (error: Error) => {
     assert.doesNotMatch(error.message, /\$2b\$/);
-    return /from before 0\.1\.0: install the node anew/.test(error.message);
+    return /from before 0\.1\.0: install the node again/.test(error.message);
   });
   assert.deepEqual(
     (await readdir(folder)).filter((name) => name.startsWith("g.")),

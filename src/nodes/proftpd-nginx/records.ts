@@ -48,7 +48,7 @@ export class Records {
    */
   static async open(path: string, journal?: string): Promise<Records> {
     if (journal !== undefined && existsSync(journal)) {
-      throw new Error(earlierFormat(`${journal} has accounts`, "install the node anew with an empty state folder"));
+      throw new Error(earlierFormat(`${journal} has accounts`, "install the node again with an empty state folder"));
     }
     // SQLite would create it readable for everybody; its other files get the mode of this one.
     await (await open(path, "a", 0o600)).close();

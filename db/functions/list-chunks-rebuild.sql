@@ -1,4 +1,4 @@
--- Counts a whole list anew: for statements that change very many rows at once. Waits for every other change of a list.
+-- Counts a whole list again: for statements that change very many rows at once. Waits for every other change of a list.
 CREATE OR REPLACE FUNCTION list_chunks_rebuild(list_ text, reseller bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   LOCK TABLE list_chunks IN SHARE ROW EXCLUSIVE MODE;

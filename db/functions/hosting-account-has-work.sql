@@ -1,4 +1,4 @@
--- An account that is not what it shall be has work to do, whoever writes its row.
+-- An account that is not what its row says has work to do, by whatever statement the row was written.
 CREATE OR REPLACE FUNCTION hosting_account_has_work() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF NEW.next_step_at IS NULL AND NEW.applied_version < NEW.wanted_version AND NEW.status NOT IN ('Failed', 'Removed') THEN

@@ -1,5 +1,5 @@
 -- The list of a table's rows. Arguments: the list, its name column, and the condition under which a row is listed. If more than 1,000
--- names change, the lists of their resellers are counted anew.
+-- names change, the lists of their resellers are counted again.
 CREATE OR REPLACE FUNCTION list_changed() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   added text := format('SELECT reseller_id, %I AS name, 1 AS change FROM new_rows WHERE %s', TG_ARGV[1], TG_ARGV[2]);

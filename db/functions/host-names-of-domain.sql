@@ -1,4 +1,4 @@
--- Whoever deletes a domain name, or gives it to somebody else.
+-- For a domain name that is deleted, or gets another holder.
 CREATE OR REPLACE FUNCTION host_names_of_domain() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'DELETE' THEN

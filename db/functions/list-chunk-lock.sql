@@ -1,5 +1,5 @@
--- Locks the chunk that a name falls into and returns its first name. It is looked for again once the lock is held,
--- because whoever held it before may have split it.
+-- Locks the chunk that a name falls into and returns its first name. It is looked for again once the lock is held, because the holder
+-- before may have split it.
 CREATE OR REPLACE FUNCTION list_chunk_lock(list_ text, reseller bigint, name_ text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   wanted text;

@@ -1,4 +1,4 @@
--- A move that has not ended has work to do, whoever writes its row.
+-- A move that has not ended has work to do, by whatever statement the row was written.
 CREATE OR REPLACE FUNCTION hosting_move_has_work() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF NEW.next_step_at IS NULL AND NEW.ended_at IS NULL THEN

@@ -1,5 +1,5 @@
--- Whoever writes domain names holds them until they are committed. Whoever looks at a host name waits until nobody does: a look
--- that began after the host name was committed then sees the domain, or the domain's writer has seen the host name.
+-- Who writes domain names locks them until they are committed. Who looks at a host name waits for these locks: a look that began after
+-- the host name was committed then sees the domain, or the domain's writer has seen the host name.
 CREATE OR REPLACE FUNCTION await_domains_of(host_name text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   name text;

@@ -1,6 +1,6 @@
--- Whoever makes an account holds its identifier alone, and the names above it together with others, until the end of the
--- transaction: so of two who make accounts one above the other, the second sees the first one's. From the top down, so that
--- nobody waits for who waits for him.
+-- Who creates an account locks its identifier alone, and the names above it together with others, until the end of the transaction:
+-- so of two who create accounts one above the other, the second sees the first one's. From the top down, so that they cannot wait for
+-- each other.
 CREATE OR REPLACE FUNCTION hold_identifier(identifier text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   name text;
