@@ -1,4 +1,4 @@
--- What the migrations add up to, printed by test/schema.test.ts. For reading only: change it with a migration, then
+-- What migrations and functions add up to, printed by test/schema.test.ts. For reading only: README.md says how to change it.
 -- UPDATE_GOLDEN=1 npm test -- test/schema.test.ts
 
 TABLE alarms
@@ -43,18 +43,15 @@ TABLE attempts WITH (fillfactor=70)
   result_code integer
   sv_trid text
   epoch bigint
-  renewal_id bigint
   change_id bigint
   abandoned_at timestamp with time zone
   CONSTRAINT attempts_change_id_fkey FOREIGN KEY (change_id) REFERENCES changes(id)
-  CONSTRAINT attempts_check CHECK ((num_nonnulls(order_id, renewal_id, change_id) = 1))
+  CONSTRAINT attempts_check CHECK ((num_nonnulls(order_id, change_id) = 1))
   CONSTRAINT attempts_order_id_fkey FOREIGN KEY (order_id) REFERENCES registration_orders(id)
   CONSTRAINT attempts_order_id_number_key UNIQUE (order_id, number)
   CONSTRAINT attempts_pkey PRIMARY KEY (cl_trid)
-  CONSTRAINT attempts_renewal_id_fkey FOREIGN KEY (renewal_id) REFERENCES renewals(id)
   CREATE INDEX attempts_abandoned ON public.attempts USING btree (abandoned_at) WHERE (abandoned_at IS NOT NULL)
   CREATE UNIQUE INDEX attempts_change_id_number_key ON public.attempts USING btree (change_id, number) WHERE (change_id IS NOT NULL)
-  CREATE UNIQUE INDEX attempts_renewal_id_number_key ON public.attempts USING btree (renewal_id, number) WHERE (renewal_id IS NOT NULL)
 
 TABLE auth_codes
   domain_name text COLLATE "C" NOT NULL
@@ -301,8 +298,6 @@ TABLE host_name_questions
   host_name_id bigint NOT NULL
   reseller_id bigint NOT NULL
   turn bigint NOT NULL
-  times integer NOT NULL DEFAULT 1
-  taken_until timestamp with time zone
   version bigint NOT NULL DEFAULT 0
   next_step_at timestamp with time zone DEFAULT now()
   CONSTRAINT host_name_questions_host_name_id_fkey FOREIGN KEY (host_name_id) REFERENCES host_names(id) ON DELETE CASCADE
@@ -486,7 +481,6 @@ TABLE hosting_nodes
   updated_at timestamp with time zone NOT NULL
   last_seen_at timestamp with time zone
   silent_since timestamp with time zone
-  command_counter bigint NOT NULL DEFAULT 0
   uid_highest bigint NOT NULL DEFAULT 0
   restored_at timestamp with time zone
   has_skipped_uids boolean NOT NULL DEFAULT false
@@ -505,7 +499,6 @@ TABLE hosting_reconciles
   node_id text NOT NULL
   wanted_at timestamp with time zone NOT NULL
   repairs boolean NOT NULL
-  removes_strays boolean NOT NULL
   done_at timestamp with time zone
   counts jsonb
   findings jsonb
@@ -703,19 +696,6 @@ TABLE node_states
   CREATE INDEX node_states_version ON public.node_states USING btree (node_id, version)
   CREATE UNIQUE INDEX node_states_identifier ON public.node_states USING btree (node_id, identifier) WHERE (state IS NOT NULL)
 
-VIEW order_attempts AS
- SELECT cl_trid,
-    order_id,
-    number,
-    command,
-    committed_at,
-    answered_at,
-    result_code,
-    sv_trid,
-    epoch
-   FROM attempts
-  WHERE (order_id IS NOT NULL);
-
 TABLE order_counts WITH (fillfactor=50)
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
   reseller_id bigint NOT NULL
@@ -871,19 +851,6 @@ TABLE registry_leases WITH (fillfactor=50)
   yielded_to integer
   CONSTRAINT registry_leases_pkey PRIMARY KEY (registry_id)
 
-VIEW renewal_attempts AS
- SELECT cl_trid,
-    renewal_id,
-    number,
-    command,
-    committed_at,
-    answered_at,
-    result_code,
-    sv_trid,
-    epoch
-   FROM attempts
-  WHERE (renewal_id IS NOT NULL);
-
 TABLE renewal_history
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
   renewal_id bigint NOT NULL
@@ -908,12 +875,9 @@ TABLE renewals
   period_years integer NOT NULL
   term_ends_at timestamp with time zone NOT NULL
   due_at timestamp with time zone NOT NULL
-  base_ex_date timestamp with time zone
   renewed_until timestamp with time zone
   status text NOT NULL
   phase text
-  verify_cause text
-  confirm_after timestamp with time zone
   backoff_count integer NOT NULL DEFAULT 0
   next_step_at timestamp with time zone NOT NULL
   alarm_at timestamp with time zone
@@ -924,14 +888,12 @@ TABLE renewals
   ended_at timestamp with time zone
   version bigint NOT NULL DEFAULT 0
   CONSTRAINT renewals_check CHECK (((status = ANY (ARRAY['Processing'::text, 'Lapsing'::text])) = (phase IS NOT NULL)))
-  CONSTRAINT renewals_check1 CHECK (((phase = 'verify'::text) = (verify_cause IS NOT NULL)))
-  CONSTRAINT renewals_check2 CHECK (((status = ANY (ARRAY['Renewed'::text, 'Ended'::text])) = (ended_at IS NOT NULL)))
-  CONSTRAINT renewals_phase_check CHECK ((phase = ANY (ARRAY['look'::text, 'renew'::text, 'pending'::text, 'wait'::text, 'delete'::text, 'verify'::text])))
+  CONSTRAINT renewals_check1 CHECK (((status = ANY (ARRAY['Renewed'::text, 'Ended'::text])) = (ended_at IS NOT NULL)))
+  CONSTRAINT renewals_phase_check CHECK ((phase = ANY (ARRAY['renew'::text, 'wait'::text, 'delete'::text])))
   CONSTRAINT renewals_pkey PRIMARY KEY (id)
   CONSTRAINT renewals_renewal_code_key UNIQUE (renewal_code)
   CONSTRAINT renewals_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
   CONSTRAINT renewals_status_check CHECK ((status = ANY (ARRAY['Scheduled'::text, 'Processing'::text, 'Attention'::text, 'Lapsing'::text, 'Renewed'::text, 'Ended'::text])))
-  CONSTRAINT renewals_verify_cause_check CHECK ((verify_cause = ANY (ARRAY['answered'::text, 'lost'::text, 'unseen'::text])))
   CREATE INDEX renewals_alarm ON public.renewals USING btree (registry_id, alarm_at) WHERE (ended_at IS NULL)
   CREATE INDEX renewals_begun ON public.renewals USING btree (reseller_id, created_at, renewal_code) INCLUDE (status, phase) WHERE (status = ANY (ARRAY['Processing'::text, 'Attention'::text, 'Lapsing'::text]))
   CREATE INDEX renewals_ended ON public.renewals USING btree (reseller_id, status, created_at, renewal_code) WHERE (ended_at IS NOT NULL)

@@ -5,7 +5,7 @@ import { testDatabase } from "./harness/database.ts";
 import { printSchema } from "./harness/schema.ts";
 
 const goldenFile = new URL("../db/schema.sql", import.meta.url);
-const heading = `-- What the migrations add up to, printed by test/schema.test.ts. For reading only: change it with a migration, then
+const heading = `-- What migrations and functions add up to, printed by test/schema.test.ts. For reading only: README.md says how to change it.
 -- UPDATE_GOLDEN=1 npm test -- test/schema.test.ts
 `;
 

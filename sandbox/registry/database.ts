@@ -88,20 +88,8 @@ export class BatchWriter {
     this.#statements = new Map(tableNames.map((table) => [table, statementsOf(database, table)]));
   }
 
-  write(batch: Batch): void {
+  write({ sequence, changes }: Batch): void {
     this.#database.exec("BEGIN");
-    this.#apply(batch);
-    this.#database.exec("COMMIT");
-  }
-
-  /** Writes all batches in one transaction, so that a killed process leaves none of them. */
-  async writeAll(batches: AsyncIterable<Batch>): Promise<void> {
-    this.#database.exec("BEGIN");
-    for await (const batch of batches) this.#apply(batch);
-    this.#database.exec("COMMIT");
-  }
-
-  #apply({ sequence, changes }: Batch): void {
     for (const change of changes) {
       const { put, clear, ...deletes } = this.#statements.get(change.table)!;
       if (change.kind === "put") put.run({ key: change.key, row: change.row });
@@ -109,6 +97,7 @@ export class BatchWriter {
       else deletes[change.kind].run({ key: change.key });
     }
     this.#setSequence.run({ last: sequence });
+    this.#database.exec("COMMIT");
   }
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -30,6 +30,17 @@ function committedRows(dataDir: string, table: string): unknown[] {
     .all()
     .map(({ row }) => JSON.parse(row as string));
 }
+
+test("a folder from before 0.1.0 is refused, and stays as it is", async (context) => {
+  const dataDir = await folderFor(context);
+  await writeFile(join(dataDir, "registry.jsonl"), '{"sequence":1,"changes":[]}\n');
+  await assert.rejects(
+    startSandboxRegistry({ ...options, dataDir }),
+    /registry\.jsonl is from before 0\.1\.0: start with another/,
+  );
+  assert.equal(await readFile(join(dataDir, "registry.jsonl"), "utf8"), '{"sequence":1,"changes":[]}\n');
+  assert.ok(!(await readdir(dataDir)).includes("registry.sqlite"));
+});
 
 test("has on disk what it has answered, before anything is closed", async (context) => {
   const dataDir = await folderFor(context);

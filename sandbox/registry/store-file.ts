@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { type FileHandle, open, rename } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import {
@@ -13,7 +13,6 @@ import {
   type TableName,
   tableNames,
 } from "./database.ts";
-import { readOldLog } from "./old-log.ts";
 
 /** A change whose row is never changed in place afterwards. */
 export type Change = ChangeOf<unknown>;
@@ -58,17 +57,17 @@ export class StoreFile {
   }
 
   /**
-   * Passes what `folder`/registry.sqlite holds to `taker`, and writes to that file from now on. If the file is new,
-   * it imports the log of an earlier release.
+   * Passes what `folder`/registry.sqlite holds to `taker`, and writes to that file from now on.
+   * @throws Error for a folder from before 0.1.0, whose content is a log: it stays as it is
    */
   async open(folder: string, taker: Taker): Promise<void> {
+    refuseLog(join(folder, "registry.jsonl"));
     const path = join(folder, "registry.sqlite");
     // SQLite gives the files beside it the same permissions.
     await (await open(path, "a", 0o600)).close();
     const database = openDatabase(path);
     try {
       this.#file = { database, writer: new BatchWriter(database), wal: await open(`${path}-wal`, "r+") };
-      if (readSequence(database) === undefined) await importOldLog(folder, this.#file);
       for (const table of tableNames) {
         for (const row of readRows(database, table)) taker.takeRow(table, row);
       }
@@ -141,11 +140,9 @@ export class StoreFile {
   }
 }
 
-/** Keeps the log under another name, so that an earlier release can be started again. */
-async function importOldLog(folder: string, { writer, wal }: OpenFile): Promise<void> {
-  const log = join(folder, "registry.jsonl");
-  if (!existsSync(log)) return;
-  await writer.writeAll(readOldLog(log));
-  await wal.datasync();
-  await rename(log, `${log}.imported`);
+function refuseLog(path: string): void {
+  if (!existsSync(path)) return;
+  throw new Error(
+    `${path} is from before 0.1.0: start with another --data folder, or use the last commit that reads it, which docs/operating.md names.`,
+  );
 }

@@ -1,13 +1,15 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client } from "pg";
 import { translateError } from "#db/errors.ts";
 import { refuseOldPostgres } from "#db/server-version.ts";
+import { earlierFormat } from "#lib/earlier-format.ts";
 
 export interface MigrateOptions {
-  /** Default: db/migrations of this repository. */
-  migrationsDir?: string;
+  /** The folder with `migrations` and `functions`. Default: db/ of this repository. */
+  folder?: string;
 }
 
 /** The database does not match this version's files; the message says what to do. */
@@ -15,12 +17,15 @@ export class MigrationError extends Error {
   override readonly name = "MigrationError";
 }
 
-interface Migration {
-  number: number;
+interface SqlFile {
   /** The file's name. */
   name: string;
   sql: string;
   sha256: string;
+}
+
+interface Migration extends SqlFile {
+  number: number;
 }
 
 interface Applied {
@@ -29,7 +34,13 @@ interface Applied {
   sha256: string;
 }
 
-const defaultMigrationsDir = fileURLToPath(new URL("../../db/migrations", import.meta.url));
+/** What a database lacks. */
+interface Pending {
+  functions: SqlFile[];
+  migrations: Migration[];
+}
+
+const defaultFolder = fileURLToPath(new URL("../../db", import.meta.url));
 
 /** An arbitrary number, the same in every version: a migrating process holds this advisory lock. */
 const migrationLock = 6_301_120_947;
@@ -39,31 +50,43 @@ const lockTimeoutMs = 5_000;
 
 const connectionTimeoutMs = 5_000;
 
-/** For new databases, before the first file. */
-const jobQueueFile = fileURLToPath(new URL("../../db/job-queue.sql", import.meta.url));
-
 /**
- * Brings the database to the schema of this version: applies each new file of db/migrations, in order and each in its own
- * transaction. Several processes may call it at once.
+ * Brings the database to the schema of this version, as db/README.md says: replaces the functions whose files have changed, then
+ * applies each new migration in order, all in one transaction. Several processes may call it at once.
  * @returns the names of the files applied now
- * @throws MigrationError when the database belongs to another program, or has applied a file that this version lacks or
+ * @throws MigrationError when the database belongs to another program, or has applied a migration that this version lacks or
  * has with other content; OldPostgres; DatabaseUnavailable
  */
-export async function migrate(url: string, options: MigrateOptions = {}): Promise<{ applied: string[] }> {
-  const migrations = await readMigrations(options.migrationsDir ?? defaultMigrationsDir);
+export async function migrate(
+  url: string,
+  { folder = defaultFolder }: MigrateOptions = {},
+): Promise<{ functions: string[]; migrations: string[] }> {
+  return onDatabase(url, async (client) => {
+    await client.query("SELECT pg_advisory_lock($1)", [migrationLock]);
+    const pending = await findPending(client, folder);
+    await applyAll(client, pending);
+    return { functions: namesOf(pending.functions), migrations: namesOf(pending.migrations) };
+  });
+}
+
+/**
+ * The names of the files that `migrate` would apply; nothing is changed.
+ * @throws as `migrate` does
+ */
+export async function listPendingFiles(url: string): Promise<string[]> {
+  const { functions, migrations } = await onDatabase(url, (client) => findPending(client, defaultFolder));
+  return namesOf([...migrations, ...functions]);
+}
+
+const namesOf = (files: SqlFile[]) => files.map(({ name }) => name);
+
+async function onDatabase<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: connectionTimeoutMs });
   client.on("error", () => {});
   try {
     await client.connect();
     await refuseOldPostgres(client);
-    await client.query("SELECT pg_advisory_lock($1)", [migrationLock]);
-    await refuseForeign(client);
-    await client.query(createTable);
-    const history = await client.query<Applied>(selectHistory);
-    const pending = pendingMigrations(migrations, history.rows);
-    if (history.rows.length === 0) await client.query(await readFile(jobQueueFile, "utf8"));
-    for (const migration of pending) await apply(client, migration);
-    return { applied: pending.map((migration) => migration.name) };
+    return await work(client);
   } catch (error) {
     throw translateError(error);
   } finally {
@@ -72,26 +95,18 @@ export async function migrate(url: string, options: MigrateOptions = {}): Promis
   }
 }
 
-/**
- * The names of the files that `migrate` would apply; nothing is changed.
- * @throws as `migrate` does
- */
-export async function listPendingMigrations(url: string): Promise<string[]> {
-  const migrations = await readMigrations(defaultMigrationsDir);
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: connectionTimeoutMs });
-  client.on("error", () => {});
-  try {
-    await client.connect();
-    await refuseOldPostgres(client);
-    await refuseForeign(client);
-    const { rows } = await client.query<{ exists: boolean }>("SELECT to_regclass('migrations') IS NOT NULL AS exists");
-    const history = rows[0]?.exists ? (await client.query<Applied>(selectHistory)).rows : [];
-    return pendingMigrations(migrations, history).map(({ name }) => name);
-  } catch (error) {
-    throw translateError(error);
-  } finally {
-    await client.end();
-  }
+async function findPending(client: Client, folder: string): Promise<Pending> {
+  await refuseForeign(client);
+  const { rows: tables } = await client.query<{ name: string }>(
+    "SELECT relname AS name FROM pg_class WHERE oid = ANY (ARRAY[to_regclass('migrations'), to_regclass('applied_functions')])",
+  );
+  const has = (table: string) => tables.some(({ name }) => name === table);
+  const history = has("migrations") ? (await client.query<Applied>(selectHistory)).rows : [];
+  const migrations = pendingMigrations(await readMigrations(join(folder, "migrations")), history);
+  const known = has("applied_functions") ? (await client.query<SqlFile>(selectFunctions)).rows : [];
+  const hashes = new Map(known.map(({ name, sha256 }) => [name, sha256]));
+  const functions = await readFiles(join(folder, "functions"));
+  return { migrations, functions: functions.filter(({ name, sha256 }) => hashes.get(name) !== sha256) };
 }
 
 /** Another program's DATABASE_URL, left in the environment, must not get our tables. */
@@ -105,30 +120,54 @@ async function refuseForeign(client: Client): Promise<void> {
 }
 
 const selectHistory = "SELECT number, name, sha256 FROM migrations ORDER BY number";
+const selectFunctions = "SELECT name, sha256 FROM applied_functions";
 
-const createTable = `CREATE TABLE IF NOT EXISTS migrations (
-  number int PRIMARY KEY,
-  name text NOT NULL,
-  sha256 text NOT NULL,
-  applied_at timestamptz NOT NULL DEFAULT now()
-)`;
+const createTables = `
+  CREATE TABLE IF NOT EXISTS migrations (
+    number int PRIMARY KEY,
+    name text NOT NULL,
+    sha256 text NOT NULL,
+    applied_at timestamptz NOT NULL DEFAULT now()
+  );
+  CREATE TABLE IF NOT EXISTS applied_functions (
+    name text PRIMARY KEY,
+    sha256 text NOT NULL,
+    applied_at timestamptz NOT NULL DEFAULT now()
+  )`;
+
+async function readFiles(folder: string): Promise<SqlFile[]> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith(".sql")).sort();
+  return Promise.all(
+    names.map(async (name) => {
+      const sql = await readFile(join(folder, name), "utf8");
+      return { name, sql, sha256: createHash("sha256").update(sql).digest("hex") };
+    }),
+  );
+}
 
 async function readMigrations(folder: string): Promise<Migration[]> {
-  const names = (await readdir(folder)).filter((name) => name.endsWith(".sql")).sort();
   const migrations: Migration[] = [];
-  for (const name of names) {
+  for (const file of await readFiles(folder)) {
+    const { name } = file;
     const number = Number(/^(\d{4})-[a-z0-9-]+\.sql$/.exec(name)?.[1]);
     if (!number) throw new MigrationError(`${name} is not named like 0001-what-it-does.sql: rename it.`);
     if (migrations.at(-1)?.number === number) {
       throw new MigrationError(`${migrations.at(-1)?.name} and ${name} have the same number: renumber the later one.`);
     }
-    const sql = await readFile(`${folder}/${name}`, "utf8");
-    migrations.push({ number, name, sql, sha256: createHash("sha256").update(sql).digest("hex") });
+    migrations.push({ ...file, number });
   }
   return migrations;
 }
 
+/** The first migration of the schema that 0.1.0 replaced. */
+const earlierFirst = "0001-gateway.sql";
+
 function pendingMigrations(migrations: Migration[], history: Applied[]): Migration[] {
+  if (history[0]?.name === earlierFirst && migrations[0]?.name !== earlierFirst) {
+    throw new MigrationError(
+      earlierFormat("The database has a schema", "start with another --data folder or an empty database"),
+    );
+  }
   const files = new Map(migrations.map((migration) => [migration.number, migration]));
   for (const applied of history) {
     const file = files.get(applied.number);
@@ -155,20 +194,38 @@ function pendingMigrations(migrations: Migration[], history: Applied[]): Migrati
   return pending;
 }
 
-async function apply(client: Client, migration: Migration): Promise<void> {
-  try {
-    await client.query("BEGIN");
-    await client.query(`SET LOCAL lock_timeout = ${lockTimeoutMs}`);
-    await client.query(migration.sql);
+/** All or nothing, so that no process runs with functions of one version and tables of another. */
+async function applyAll(client: Client, { functions, migrations }: Pending): Promise<void> {
+  if (functions.length + migrations.length === 0) return;
+  await client.query("BEGIN");
+  await client.query(createTables);
+  await client.query(`SET LOCAL lock_timeout = ${lockTimeoutMs}`);
+  // A function may need a table that one of the migrations creates.
+  await client.query("SET LOCAL check_function_bodies = off");
+  for (const file of functions) {
+    await apply(client, file);
+    await client.query(
+      `INSERT INTO applied_functions (name, sha256) VALUES ($1, $2)
+       ON CONFLICT (name) DO UPDATE SET sha256 = excluded.sha256, applied_at = now()`,
+      [file.name, file.sha256],
+    );
+  }
+  await client.query("RESET check_function_bodies");
+  for (const migration of migrations) {
+    await apply(client, migration);
     await client.query("INSERT INTO migrations (number, name, sha256) VALUES ($1, $2, $3)", [
       migration.number,
       migration.name,
       migration.sha256,
     ]);
-    await client.query("COMMIT");
+  }
+  await client.query("COMMIT");
+}
+
+async function apply(client: Client, { name, sql }: SqlFile): Promise<void> {
+  try {
+    await client.query(sql);
   } catch (error) {
-    throw new MigrationError(`${migration.name} failed and changed nothing: ${(error as Error).message}`, {
-      cause: error,
-    });
+    throw new MigrationError(`${name} failed and changed nothing: ${(error as Error).message}`, { cause: error });
   }
 }

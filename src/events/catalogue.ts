@@ -1,6 +1,6 @@
 /**
  * The events that resellers read: their types, the scope that a key needs to read them, and their data. Triggers write them
- * (db/migrations/0049-events.sql and later), in the transaction of what happened.
+ * (db/functions), in the transaction of what happened.
  */
 import Type, { type Static, type TSchema } from "typebox";
 import { domainName, instant, textLike } from "#use-case/docs.ts";

@@ -9,7 +9,6 @@ import { statement } from "#db/statement.ts";
 import { eraseContacts } from "#domains/contacts/erase.ts";
 import { dropOldMessages } from "#domains/registry/messages.ts";
 import { dropOldEvents } from "#events/log.ts";
-import { serveAtAllIdentifiers } from "#hosting/host-names/identifiers.ts";
 import { askAllReconciles } from "#hosting/nodes/reconcile.ts";
 import { updateAbsenceAlarms } from "#hosting/nodes/seen.ts";
 import { endTrafficAlarms } from "#hosting/traffic-alarms.ts";
@@ -47,13 +46,12 @@ const dropOldIdempotent = deleteInParts(
 
 interface Chore {
   run(context: Context): Promise<unknown>;
-  /** When it is due again; null: only when something makes it due. */
-  next(now: Date): Date | null;
+  /** When it is due again. */
+  next(now: Date): Date;
 }
 
 const everyMinute = (run: Chore["run"]): Chore => ({ run, next: (now) => new Date(now.getTime() + minuteMs) });
 
-/** The row of an earlier release, `housekeeping`, ran those of every minute one after the other. */
 const chores = {
   "committed-requests": everyMinute(({ database, clock }) =>
     dropOldCommitted(database, {
@@ -77,12 +75,11 @@ const chores = {
       return new Date(nightMs > now.getTime() ? nightMs : nightMs + dayMs);
     },
   },
-  "bare-names": { run: serveAtAllIdentifiers, next: () => null },
 } satisfies Readonly<Record<string, Chore>>;
 type ChoreName = keyof typeof chores;
 
 const names = Object.keys(chores) as ChoreName[];
-const ofEveryMinute = names.filter((name) => name !== "reconciles" && name !== "bare-names");
+const ofEveryMinute = names.filter((name) => name !== "reconciles");
 /** Chores that run at once in a worker. */
 const rowsMax = 4;
 /** Two failures in a row may be one outage. */

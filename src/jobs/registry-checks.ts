@@ -23,7 +23,6 @@ export function answerChecks(sessions: RegistrySessions): () => void {
   const inProgress = new Set<string>();
   return context.listener.on(checkChannel, (payload) => {
     for (const question of payload.split(",")) {
-      // An api of an earlier version names no purpose.
       const [id = "", registryId, name = "", purpose, token] = question.split(" ");
       // A process repeats a question whose answer takes long; the first one is still being answered.
       if (registryId !== profile.id || inProgress.has(id)) continue;

@@ -35,8 +35,7 @@ export const lockConnectionName = (registryId: string) => `deedhouse-lease-${reg
 type OwnerOptions = { context: Context; profile: RegistryProfile };
 
 // Its lease has expired; or it has held the lock for some time without taking a lease, as a process does that was stopped while
-// it waited. An owner of a version without leases has only the lock and another application_name, perhaps with the pid of an
-// earlier owner.
+// it waited. A connection may have the pid of an earlier owner's.
 const endHungOwner = statement(
   "registry-owner-end",
   `SELECT held.pid, pg_terminate_backend(held.pid) AS is_ended

@@ -1,7 +1,7 @@
 /**
  * One owner per registry at a time: the process that holds this session-level advisory lock and, with it, the registry's lease
  * (registry-lease.ts). PostgreSQL releases the lock with the connection, so a killed owner loses it at once. An owner that hangs
- * loses it because its lease expires. Versions before leases have only the lock.
+ * loses it because its lease expires.
  */
 import { heldLocks, lockKey } from "#locks/advisory-locks.ts";
 
@@ -15,11 +15,6 @@ const lockArguments = `${ownerLockClass}, hashtext($1)`;
 export const awaitOwnerLock = `SELECT pg_advisory_lock(${lockArguments})`;
 export const tryOwnerLock = `SELECT pg_try_advisory_lock(${lockArguments}) AS is_owner, pg_backend_pid() AS pid`;
 
-/**
- * SQL: whether a process owns the registry's sessions: by a lease that has not expired; or by the lock alone, as an owner of a
- * version before leases does during an upgrade.
- */
+/** SQL: whether a process owns the registry's sessions: by a lease that has not expired. */
 export const registryOwnerAlive = (registryId: string) =>
-  `(EXISTS (SELECT FROM registry_leases AS lease WHERE lease.registry_id = ${registryId} AND lease.expires_at > now())
-     OR EXISTS (SELECT FROM (${ownerLock(registryId)}) AS owned WHERE NOT EXISTS (
-       SELECT FROM registry_leases AS lease WHERE lease.registry_id = ${registryId} AND lease.lock_pid = owned.pid)))`;
+  `EXISTS (SELECT FROM registry_leases AS lease WHERE lease.registry_id = ${registryId} AND lease.expires_at > now())`;

@@ -87,7 +87,6 @@ export async function startTestNode(options: TestNodeOptions = {}): Promise<Test
       transport: createTransport(config.gateway),
       node: running.driver,
       progressFile: join(folder, "agent-progress.json"),
-      firstHead: running.node.formerCounter,
     });
     agents.push(agent);
   };

@@ -16,12 +16,17 @@ export function addMigrateCommand(program: Command): void {
           import("#operator/context.ts"),
           import("#db/migrate.ts"),
         ]);
-        const { applied } = await migrate(findDatabase(data)).catch((error: Error) => {
+        const applied = await migrate(findDatabase(data)).catch((error: Error) => {
           const failure = asFailure(error);
           throw failure === error ? new CommandFailure(error.message, exitCodes.refused) : failure;
         });
-        if (json) printJson({ applied });
-        else printFields({ applied: applied.length === 0 ? "nothing, the schema is up to date" : applied.join(", ") });
+        if (json) return printJson(applied);
+        const { migrations, functions } = applied;
+        const isCurrent = migrations.length + functions.length === 0;
+        printFields({
+          applied: isCurrent ? "nothing, the schema is up to date" : migrations.join(", ") || "no migration",
+          ...(functions.length > 0 && { functions: functions.length }),
+        });
       }),
     );
 }

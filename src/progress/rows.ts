@@ -1,6 +1,6 @@
 /**
  * Rows with work to do. `next_step_at` says when; a row without it has nothing to do. `version` counts the row's changes, so a
- * write with an outdated version changes nothing. The function row_is_due() and the trigger count_version in db/migrations give
+ * write with an outdated version changes nothing. The function row_is_due() and the trigger count_version in db/functions give
  * a table both.
  */
 import type { Context } from "#context.ts";

@@ -75,8 +75,9 @@ function refuseProduction(deployment: string | undefined): void {
 }
 
 async function startAll(options: StartOptions, parts: Parts, log: Log): Promise<Seeded> {
-  await Promise.all([parts.startPostgres(), parts.compile().then(() => parts.startRegistry())]);
-  await migrate(parts.databaseUrl);
+  // A database that is refused keeps the rest of its folder as it is.
+  await Promise.all([parts.startPostgres().then(() => migrate(parts.databaseUrl)), parts.compile()]);
+  await parts.startRegistry();
   const config = loadConfig(childEnvironment(parts.environment()));
   const { host, tls } = config.agentEndpoint!;
   await using sandbox = openSandbox(config, log);

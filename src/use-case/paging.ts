@@ -1,7 +1,7 @@
 /**
  * Paging by position (`skip`, `take`) and by cursor (`link`). Every page costs as much as the first.
  *
- * `list_chunks` (see its migration) leads to a position: add up the chunks before it, then walk the rest of one chunk.
+ * `list_chunks` (db/migrations/0001-baseline.sql) leads to a position: add up the chunks before it, then walk the rest of one chunk.
  * A cursor names the row where it stands, and a MAC binds it to reseller and list. Following `next` never skips or
  * repeats a row, even when rows are inserted or removed in the meantime.
  */

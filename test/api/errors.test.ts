@@ -67,14 +67,7 @@ const openOrders = () =>
        now(), now() FROM generate_series(1, 10000) AS n, (VALUES (true), (false)) AS kinds (is_urgent)`,
   );
 const query = (text: string) => runSql(gateway.databaseUrl, text);
-const paid = paidErrors({
-  reseller,
-  rival,
-  query,
-  ordering,
-  openOrders,
-  setRenewal: (assignment) => setRenewal(assignment),
-});
+const paid = paidErrors({ reseller, rival, query, ordering, openOrders });
 
 /** By method and path, and code: the requests that provoke it. */
 const scenarios: Scenarios = {
@@ -212,8 +205,8 @@ const scenarios: Scenarios = {
       {
         target: ownRenew,
         body: { will_renew: false },
-        arrange: () => setRenewal("status = 'Processing', phase = 'verify', verify_cause = 'lost'"),
-        tidy: () => setRenewal("status = 'Scheduled', phase = NULL, verify_cause = NULL"),
+        arrange: paid.beginRenewal,
+        tidy: paid.forgetRenewal,
       },
     ],
   },
@@ -280,9 +273,6 @@ const scenarios: Scenarios = {
 
 const setRegistry = (assignment: string) =>
   runSql(gateway.databaseUrl, `UPDATE registries SET ${assignment} WHERE id = 'sandbox'`);
-
-const setRenewal = (assignment: string) =>
-  runSql(gateway.databaseUrl, `UPDATE renewals SET ${assignment}, next_step_at = 'infinity'`);
 
 async function everythingStored(): Promise<unknown> {
   const [row] = await runSql(

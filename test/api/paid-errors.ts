@@ -11,14 +11,27 @@ interface Place {
   /** What every order about a registered name refuses. */
   ordering(path: string, body: object, mistakes: [body: object, ...fields: string[]][]): Scenarios[string];
   openOrders(): Promise<unknown>;
-  setRenewal(assignment: string): Promise<unknown>;
 }
 
 const dayMs = 24 * 60 * 60_000;
 
-export function paidErrors({ reseller, rival, query, ordering, openOrders, setRenewal }: Place) {
+export function paidErrors({ reseller, rival, query, ordering, openOrders }: Place) {
   /** When the term of own.example ends: some days from now, so that ten more years are too many. */
   const ownEnd = new Date(systemClock.now().getTime() + 30 * dayMs).toISOString();
+  /** The schedule has ordered the renewal of own.example, and the registry has left it pending. */
+  const beginRenewal = () =>
+    query(
+      `WITH begun AS (UPDATE renewals SET status = 'Processing', phase = 'renew' WHERE domain_name = 'own.example' RETURNING *)
+       INSERT INTO changes (change_code, reseller_id, domain_name, registry_id, kind, input, is_urgent, status, next_step_at,
+         created_at, updated_at, renewal_id)
+       SELECT renewal_code, reseller_id, domain_name, registry_id, 'renew', '{"years": 1}', true, 'Pending', 'infinity', now(),
+         now(), id FROM begun`,
+    );
+  const forgetRenewal = () =>
+    query(
+      `WITH forgotten AS (DELETE FROM changes WHERE renewal_id IS NOT NULL)
+       UPDATE renewals SET status = 'Scheduled', phase = NULL, next_step_at = 'infinity' WHERE domain_name = 'own.example'`,
+    );
   const limit = (max: number) => query(`UPDATE resellers SET paid_orders_day_max = ${max} WHERE id = ${reseller.id}`);
   const renew = "/domains/own.example/renewals";
   const scenarios: Scenarios = {
@@ -55,8 +68,8 @@ export function paidErrors({ reseller, rival, query, ordering, openOrders, setRe
         {
           target: renew,
           body: { years: 2, expiration_date: ownEnd },
-          arrange: () => setRenewal("status = 'Processing', phase = 'verify', verify_cause = 'lost'"),
-          tidy: () => setRenewal("status = 'Scheduled', phase = NULL, verify_cause = NULL"),
+          arrange: beginRenewal,
+          tidy: forgetRenewal,
         },
       ],
     },
@@ -97,5 +110,5 @@ export function paidErrors({ reseller, rival, query, ordering, openOrders, setRe
        SELECT name, ${reseller.id}, 'sandbox', now(), now(), now(), now(), 'deleted', now() + days * interval '1 day'
        FROM (VALUES ('deleted.example', 1), ('expired.example', 0)) AS departed (name, days)`,
     );
-  return { scenarios, ownEnd, limit, prepare };
+  return { scenarios, ownEnd, limit, prepare, beginRenewal, forgetRenewal };
 }

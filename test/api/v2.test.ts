@@ -137,9 +137,14 @@ test("the renewal is switched off and on, and cannot be toggled while the regist
     databaseUrl,
     `WITH renewal AS (
        INSERT INTO renewals (renewal_code, reseller_id, domain_name, registry_id, period_years, term_ends_at, due_at, status,
-         phase, verify_cause, next_step_at, list_key, created_at, updated_at)
-       VALUES ('REN-00000000-002', ${reseller.id}, 'switched.example', 'sandbox', 1, now(), now(), 'Processing', 'verify',
-         'lost', 'infinity', 'switched.example', now(), now()) RETURNING id)
+         phase, next_step_at, list_key, created_at, updated_at)
+       VALUES ('REN-00000000-002', ${reseller.id}, 'switched.example', 'sandbox', 1, now(), now(), 'Processing', 'renew',
+         'infinity', 'switched.example', now(), now()) RETURNING id),
+     placed AS (
+       INSERT INTO changes (change_code, reseller_id, domain_name, registry_id, kind, input, is_urgent, status, next_step_at,
+         created_at, updated_at, renewal_id)
+       SELECT 'REN-00000000-002', ${reseller.id}, 'switched.example', 'sandbox', 'renew', '{"years": 1}', true, 'Pending', 'infinity',
+         now(), now(), id FROM renewal)
      UPDATE domains SET renewal_id = renewal.id FROM renewal WHERE domain_name = 'switched.example'`,
   );
   assert.equal((await read()).can_toggle_renew, false);

@@ -16,7 +16,7 @@ export async function printSchema(url: string): Promise<string> {
 const ours = (catalog: string, alias: string) =>
   `NOT EXISTS (SELECT FROM pg_depend WHERE classid = '${catalog}'::regclass AND objid = ${alias}.oid AND deptype = 'e')`;
 
-const publicTable = `table_class.relnamespace = 'public'::regnamespace AND table_class.relname <> 'migrations'`;
+const publicTable = `table_class.relnamespace = 'public'::regnamespace AND table_class.relname NOT IN ('migrations', 'applied_functions')`;
 
 const parts = [
   `SELECT 1 AS kind, relname::text AS name, 0 AS part, 0 AS position,

@@ -84,7 +84,7 @@ test("a uid that the node refuses as taken is drawn again", async () => {
   const id = await stage.create("conflict.example");
   const { uid } = await stage.inside(id);
   await node.driver.ensureAccount(testAccount("conflicting.example", uid));
-  // As if it was compared with the report of a node of an earlier release.
+  // As if the account had come to the node by other means since its last report.
   const { databaseUrl } = gateway;
   await runSql(databaseUrl, "UPDATE hosting_accounts SET node_id = 'embedded', must_check_uid = false WHERE id = $1", [
     id,

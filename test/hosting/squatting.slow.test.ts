@@ -137,20 +137,6 @@ test("a name that is registered during the creation of an account under it is no
   await answers("www.moment.example", 404);
 });
 
-test("in a sandbox, accounts of earlier releases are still served at their bare identifiers", async () => {
-  const id = await stage.create("before.example");
-  assert.equal((await stage.settled("before.example")).status, "Ready");
-  await publish("before.example");
-  await answers("before.example", 200);
-  // As in the releases whose nodes served it by themselves.
-  await runSql(gateway.databaseUrl, "DELETE FROM host_names WHERE account_id = $1", [id]);
-  await runSql(gateway.databaseUrl, "UPDATE hosting_accounts SET next_step_at = now() WHERE id = $1", [id]);
-  await answers("before.example", 404);
-  await runSql(gateway.databaseUrl, "UPDATE chores SET next_step_at = now() WHERE name = 'bare-names'");
-  await answers("before.example", 200);
-  await answers("squat.example", 200);
-});
-
 test("in production a site is not served at its bare identifier before the name is proven", async (t) => {
   const production = await startHostNamesStage(t, { bareIdentifiers: false });
   await production.ready("bare.example");

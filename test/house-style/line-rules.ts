@@ -17,8 +17,8 @@ export interface LineRule {
 const readsClock = ["src/lib/clock.ts", "sandbox/registry/clock.ts", "client/sdk/clock.ts"];
 const drawsRandom = ["src/lib/random.ts"];
 const readsEnvironment = ["src/config.ts", "client/cli/settings.ts", "sandbox/registry/main.ts"];
-/** Applied migrations cannot change; decisions and the changelog are history. */
-const isHistory = (path: string) => /^(db|docs\/decisions)\/|^CHANGELOG\.md$/.test(path);
+/** Decisions and the changelog are history. */
+const isHistory = (path: string) => /^docs\/decisions\/|^CHANGELOG\.md$/.test(path);
 /** These files name what they forbid. */
 const isHouseStyle = (path: string) => path.startsWith("test/house-style");
 
@@ -218,7 +218,7 @@ export const lineRules: LineRule[] = [
       "say it as the documentation of PostgreSQL or Django would: subject, verb, object; must, retries, gets, again",
     pattern: new RegExp(oldPhrases.join("|")),
     example: "/** Whoever waits is told when the account comes to be what it shall be. */",
-    appliesTo: (path) => (isCode(path) || path.endsWith(".md")) && !isHouseStyle(path) && !isHistory(path),
+    appliesTo: (path) => (isCode(path) || /\.(md|sql)$/.test(path)) && !isHouseStyle(path) && !isHistory(path),
     inComments: true,
   },
   {

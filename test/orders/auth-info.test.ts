@@ -12,7 +12,7 @@ test("the authInfo of a registration is erased at its order's end, however it en
     const order = await place(gateway, reseller, name);
     assert.equal((await gateway.settled(reseller, order.location)).status, status);
   }
-  // As the worker of an older release would write it.
+  // Whichever statement ends it.
   await runSql(
     gateway.databaseUrl,
     `INSERT INTO registration_orders (order_code, reseller_id, domain_name, suffix, registry_id, period_years, auth_info_sealed,

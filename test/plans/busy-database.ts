@@ -209,11 +209,7 @@ function eventsAndRequests(names: number): Rows {
       20,
     ],
     node_channels: ["node_id, public_key, last_seen_at, head", "'node-' || n, 'key', now(), 100000", 20],
-    hosting_reconciles: [
-      "node_id, wanted_at, repairs, removes_strays, done_at",
-      "'node-' || n, now(), false, false, now()",
-      20,
-    ],
+    hosting_reconciles: ["node_id, wanted_at, repairs, done_at", "'node-' || n, now(), false, now()", 20],
     hosting_accounts: [
       `identifier, reseller_id, servicepack_id, password_hash_sealed, disk_quota_bytes, files_max, ftp_sessions_max, status, node_id,
        created_at, updated_at, ready_at, next_step_at, wanted_version, applied_version`,

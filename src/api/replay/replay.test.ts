@@ -324,6 +324,22 @@ test("refuses everything that was accepted when a file is damaged or missing, or
   }
 });
 
+test("a journal from before 0.1.0 is refused, and stays as it is", () => {
+  const guard = open();
+  answer(guard, "a", startSeconds);
+  close(guard);
+  const path = join(journalDir, "state.json");
+  const present = readFileSync(path, "utf8");
+  const files = journalFiles();
+  for (const lacks of ["bytes", "latestSeconds"]) {
+    writeFileSync(path, present);
+    changeState({ [lacks]: undefined });
+    const earlier = readFileSync(path, "utf8");
+    assert.throws(() => open({}, false), /state\.json belongs to a journal from before 0\.1\.0: name another folder/);
+    assert.deepEqual([readFileSync(path, "utf8"), journalFiles()], [earlier, files]);
+  }
+});
+
 test("begins a new file by size and by age, and removes files that lie below the horizon", () => {
   const guard = open({ fileBytesMax: 100, fileAgeSecondsMax: 600 });
   for (const nonce of ["a", "b", "c", "d", "e"]) answer(guard, nonce, startSeconds);

@@ -1,6 +1,7 @@
 /** `state.json` of the journal of used nonces: the facts about its files, replaced as a whole. */
 import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { earlierFormat } from "#lib/earlier-format.ts";
 
 /** Unix seconds; none of them ever falls. */
 export interface Bounds {
@@ -33,23 +34,35 @@ export function nextFileName(journalDir: string): string {
   return `nonces-${String(last + 1).padStart(6, "0")}.log`;
 }
 
-/** @returns undefined when there is none or it is damaged */
+/**
+ * @returns undefined when there is none or it is damaged
+ * @throws Error for a journal from before 0.1.0, which stored less
+ */
 export function readState(journalDir: string): JournalState | undefined {
+  const path = join(journalDir, stateFile);
   try {
-    const state = JSON.parse(readFileSync(join(journalDir, stateFile), "utf8"));
-    if (!isJournalState(state)) return undefined;
-    // Earlier versions stored no lengths, and one bound for both.
-    return { ...state, latestSeconds: state.latestSeconds ?? state.ceilingSeconds, bytes: state.bytes ?? {} };
+    const state = JSON.parse(readFileSync(path, "utf8"));
+    if (isJournalState(state)) return state;
+    if (!isEarlierState(state)) return undefined;
   } catch (error) {
     if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;
   }
+  throw new Error(
+    earlierFormat(`${path} belongs to a journal`, "name another folder, or start with another --data folder"),
+  );
 }
 
-type EarlierState = Omit<JournalState, "latestSeconds" | "bytes"> & Partial<JournalState>;
+type Unchecked = Record<keyof JournalState, unknown>;
 
-function isJournalState(value: unknown): value is EarlierState {
-  const state = (value ?? {}) as Record<keyof JournalState, unknown>;
+function isEarlierState(value: unknown): boolean {
+  const { latestSeconds, bytes, ...rest } = (value ?? {}) as Unchecked;
+  if (latestSeconds !== undefined && bytes !== undefined) return false;
+  return isJournalState({ ...rest, latestSeconds: latestSeconds ?? rest.ceilingSeconds, bytes: bytes ?? {} });
+}
+
+function isJournalState(value: unknown): value is JournalState {
+  const state = (value ?? {}) as Unchecked;
   const { latestSeconds, bytes } = state;
   return (
     typeof state.bootId === "string" &&
@@ -58,8 +71,9 @@ function isJournalState(value: unknown): value is EarlierState {
     Number.isSafeInteger(state.ceilingSeconds) &&
     Array.isArray(state.files) &&
     state.files.every((name) => fileForm.test(name)) &&
-    (latestSeconds === undefined || Number.isSafeInteger(latestSeconds)) &&
-    (bytes === undefined || Object.values(bytes ?? { none: undefined }).every(Number.isSafeInteger))
+    Number.isSafeInteger(latestSeconds) &&
+    typeof bytes === "object" &&
+    Object.values(bytes ?? { none: undefined }).every(Number.isSafeInteger)
   );
 }
 

@@ -22,8 +22,8 @@ export interface Attempt {
   /** Null while the command may still be executed. */
   answered_at: Date | null;
   result_code: number | null;
-  /** The epoch of the owner that sent it; null in rows of a version without epochs. */
-  epoch: number | null;
+  /** The epoch of the owner that sent it. */
+  epoch: number;
 }
 
 /** An event of a change's history. */

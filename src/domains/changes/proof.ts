@@ -97,8 +97,8 @@ export function shownOfOurs(name: NameInfo): DomainInfo | undefined {
   return name.is === "unknown" ? name.shown : undefined;
 }
 
-/** SQL: a change's attempts as JSON. @param subject `order_id` or `renewal_id` @param id SQL */
-export const attemptsOf = (subject: "order_id" | "renewal_id" | "change_id", id: string) => `
+/** SQL: a change's attempts as JSON. @param subject `order_id` or `change_id` @param id SQL */
+export const attemptsOf = (subject: "order_id" | "change_id", id: string) => `
   coalesce((SELECT jsonb_agg(jsonb_build_object('command', command, 'committed_at', committed_at,
        'answered_at', answered_at, 'result_code', result_code, 'epoch', epoch) ORDER BY number)
      FROM attempts WHERE attempts.${subject} = ${id}), '[]')`;
@@ -124,7 +124,7 @@ export const isInDoubt = (attempts: readonly Attempt[]) =>
 export const ofCommand = (attempts: readonly Attempt[], command: string) =>
   attempts.filter((attempt) => attempt.command === command);
 
-/** Attempts that an earlier owner may have sent. An attempt of a version without epochs counts too. */
+/** Attempts that an earlier owner may have sent. */
 export const ofEarlierOwners = (attempts: readonly Attempt[], { lease }: OwnerContext) =>
   attempts.filter(({ epoch }) => epoch !== lease.epoch);
 

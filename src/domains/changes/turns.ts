@@ -9,10 +9,9 @@ import { statement } from "#db/statement.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { createSerialQueue, type SerialQueue } from "#lib/serial-queue.ts";
 
-/** SQL: whether a row's command may still be executed. */
-const mayBeExecuted = (row: string, subject: "renewal_id" | "change_id") =>
-  `(${row}.phase IS NOT DISTINCT FROM 'verify'
-     OR EXISTS (SELECT FROM attempts WHERE attempts.${subject} = ${row}.id AND answered_at IS NULL))`;
+/** SQL: whether a command of the order `other` may still be executed. */
+const mayBeExecuted = `(other.phase IS NOT DISTINCT FROM 'verify'
+     OR EXISTS (SELECT FROM attempts WHERE attempts.change_id = other.id AND answered_at IS NULL))`;
 
 /**
  * SQL: whether an order goes ahead although the registry left another one pending. RFC 5731 §2.3 forbids only a second pending status
@@ -28,22 +27,17 @@ const holdingRenewal = `(SELECT change_code FROM changes AS other
    ORDER BY id LIMIT 1)`;
 
 // An order that waits has sent nothing that is unanswered: others may pass it. What somebody asked for goes before what the schedule
-// has placed, which waits for orders that renew or end the name: they end it. A renewal with commands of its own is from an earlier
-// release, and becomes an order.
+// has placed, which waits for orders that renew or end the name: they end it.
 const changeTurn = statement(
   "change-turn",
   `SELECT EXISTS (
      SELECT FROM changes AS other
      WHERE other.domain_name = $name AND other.ended_at IS NULL AND other.id <> $id
-       AND (${mayBeExecuted("other", "change_id")} OR other.status = 'Pending' AND NOT ${passesPending("$kind::text")}
+       AND (${mayBeExecuted} OR other.status = 'Pending' AND NOT ${passesPending("$kind::text")}
          OR (other.next_step_at <= $now AND other.status <> 'Pending'
            AND (NOT other.is_urgent, other.renewal_id IS NOT NULL, other.id)
              < (NOT $is_urgent::bool, $renewal_id::int8 IS NOT NULL, $id))
          OR ($renewal_id::int8 IS NOT NULL AND other.kind IN ('renew', 'delete', 'restore')))
-   ) OR EXISTS (
-     SELECT FROM renewals AS renewal
-     WHERE renewal.domain_name = $name AND renewal.ended_at IS NULL
-       AND (${mayBeExecuted("renewal", "renewal_id")} OR renewal.phase = 'pending' AND NOT ${passesPending("$kind")})
    ) AS is_held,
      CASE WHEN $kind = 'renew' THEN ${holdingRenewal} END AS holding_renewal`,
   { is_held: "bool", holding_renewal: "text?" },
@@ -53,7 +47,7 @@ const renewalTurn = statement(
   "renewal-turn",
   `SELECT EXISTS (
      SELECT FROM changes AS other WHERE other.domain_name = $name AND other.ended_at IS NULL
-       AND (${mayBeExecuted("other", "change_id")} OR other.status = 'Pending' OR other.kind IN ('renew', 'delete', 'restore'))
+       AND (${mayBeExecuted} OR other.status = 'Pending' OR other.kind IN ('renew', 'delete', 'restore'))
    ) AS is_held, ${holdingRenewal} AS holding_renewal`,
   { is_held: "bool", holding_renewal: "text?" },
 );
@@ -96,11 +90,9 @@ const lookHold = statement(
   "look-hold",
   `SELECT EXISTS (
      SELECT FROM changes AS other WHERE other.domain_name = $name
-       AND (other.updated_at >= $since OR (other.ended_at IS NULL AND ${mayBeExecuted("other", "change_id")}))
+       AND (other.updated_at >= $since OR (other.ended_at IS NULL AND ${mayBeExecuted}))
    ) OR EXISTS (
-     SELECT FROM renewals AS renewal WHERE renewal.domain_name = $name
-       AND (renewal.updated_at >= $since OR (renewal.ended_at IS NULL
-         AND (${mayBeExecuted("renewal", "renewal_id")} OR renewal.phase = 'pending')))) AS is_held`,
+     SELECT FROM renewals WHERE domain_name = $name AND updated_at >= $since) AS is_held`,
   { is_held: "bool" },
 );
 

@@ -163,6 +163,8 @@ export interface WriterOptions {
   name: ChangeName;
   /** SQL: its own columns with their types. */
   columns: string;
+  /** Whether its rows send commands, which have attempts, and whose answers may be lost. Default: true. */
+  sendsCommands?: boolean;
   /** SQL: further values of a write with their types, for `guard`, `lock` and `effects`. */
   values: string;
   /** SQL: what is locked before the row, and how it is joined: `[CTE, JOIN]`. */
@@ -179,11 +181,31 @@ export interface WriterOptions {
 
 const itemColumns = `item int4, id int8, version int8, epoch int8, at timestamptz, is_over bool, events jsonb, answered text,
   result_code int4, sv_trid text, is_closed bool, closes_all bool, command text`;
-const stateColumns = `status text, phase text, verify_cause text, next_step_at timestamptz, backoff_count int4,
-  confirm_after timestamptz, reason text`;
+const stateColumns = "status text, phase text, next_step_at timestamptz, backoff_count int4, reason text";
+const senderColumns = "verify_cause text, confirm_after timestamptz";
 
 // A write without epoch and answer comes from outside the row's steps: it asks for one.
 const isCalled = "epoch IS NULL AND answered IS NULL AND NOT is_over AND next_step_at <= at";
+
+/** SQL: whether an attempt of the row may begin. */
+const mayBeSent = (subject: string) => `${mayBegin("row.registry_id", "change.epoch")}
+         AND NOT EXISTS (SELECT FROM attempts AS open
+           WHERE open.${subject} = row.id AND open.answered_at IS NULL AND open.command LIKE 'domain:%')`;
+
+/** SQL: CTEs that write the attempt that begins, and the answer to one. */
+const writeAttempts = (subject: string) => `begun AS (
+     INSERT INTO attempts (cl_trid, ${subject}, number, command, committed_at, epoch)
+     SELECT code || '-' || next.number, id, next.number, command, at, epoch
+     FROM written, LATERAL (
+       SELECT coalesce(max(number), 0) + 1 AS number FROM attempts WHERE attempts.${subject} = written.id) AS next
+     WHERE command IS NOT NULL ON CONFLICT DO NOTHING RETURNING ${subject} AS row_id, cl_trid),
+   answer AS (
+     UPDATE attempts AS attempt SET
+       result_code = CASE WHEN attempt.cl_trid = answered THEN written.result_code ELSE attempt.result_code END,
+       sv_trid = CASE WHEN attempt.cl_trid = answered THEN written.sv_trid ELSE attempt.sv_trid END,
+       answered_at = CASE WHEN is_closed OR closes_all THEN at END
+     FROM written WHERE attempt.${subject} = written.id
+       AND (attempt.cl_trid = answered OR closes_all AND attempt.answered_at IS NULL))`;
 
 /** The names of columns that are listed with their types. */
 const namesOf = (columns: string) => columns.split(",").map((column) => column.trim().split(" ")[0]!);
@@ -195,8 +217,9 @@ const namesOf = (columns: string) => columns.split(",").map((column) => column.t
 export function createWriter({
   table,
   name,
-  columns,
+  columns: ownColumns,
   values,
+  sendsCommands = true,
   lock = ["", ""],
   guard = "true",
   beginGuard = "true",
@@ -204,8 +227,9 @@ export function createWriter({
   signal = "NULL",
 }: WriterOptions): Writer {
   const subject = `${name}_id`;
-  const given = `${itemColumns}, ${stateColumns}, ${columns}, ${values}`;
-  const written = namesOf(`${stateColumns}, ${columns}`);
+  const columns = [stateColumns, ...(sendsCommands ? [senderColumns] : []), ownColumns].join(", ");
+  const given = `${itemColumns}, ${columns}, ${values}`;
+  const written = namesOf(columns);
   const names = (of: string) => namesOf(given).map((column) => `${of}${column}`);
   const text = `WITH ${lock[0]}change AS MATERIALIZED (
      SELECT ${names("")} FROM jsonb_to_recordset($items::jsonb) AS item(${given})),
@@ -214,9 +238,7 @@ export function createWriter({
      FROM change JOIN ${table} AS row ON row.id = change.id AND row.id = ANY (ARRAY(SELECT id FROM change)) ${lock[1]}
      WHERE row.version = change.version AND ${guard}
        AND (change.epoch IS NULL OR ${isPresentEpoch("row.registry_id", "change.epoch")})
-       AND (change.command IS NULL OR ${beginGuard} AND ${mayBegin("row.registry_id", "change.epoch")}
-         AND NOT EXISTS (SELECT FROM attempts AS open
-           WHERE open.${subject} = row.id AND open.answered_at IS NULL AND open.command LIKE 'domain:%'))
+       AND (change.command IS NULL${sendsCommands ? ` OR ${beginGuard} AND ${mayBeSent(subject)}` : ""})
      ORDER BY row.id FOR UPDATE OF row),
    written AS (
      UPDATE ${table} AS row SET ${written.map((column) => `${column} = change.${column}`)},
@@ -225,26 +247,14 @@ export function createWriter({
      FROM locked AS change WHERE row.id = change.id AND row.id = ANY (ARRAY(SELECT id FROM locked))
      RETURNING ${names("change.")}, change.code, change.domain_name, change.registry_id, change.reseller_id,
        row.version AS version_now),
-   begun AS (
-     INSERT INTO attempts (cl_trid, ${subject}, number, command, committed_at, epoch)
-     SELECT code || '-' || next.number, id, next.number, command, at, epoch
-     FROM written, LATERAL (
-       SELECT coalesce(max(number), 0) + 1 AS number FROM attempts WHERE attempts.${subject} = written.id) AS next
-     WHERE command IS NOT NULL ON CONFLICT DO NOTHING RETURNING ${subject}, cl_trid),
-   answer AS (
-     UPDATE attempts AS attempt SET
-       result_code = CASE WHEN attempt.cl_trid = answered THEN written.result_code ELSE attempt.result_code END,
-       sv_trid = CASE WHEN attempt.cl_trid = answered THEN written.sv_trid ELSE attempt.sv_trid END,
-       answered_at = CASE WHEN is_closed OR closes_all THEN at END
-     FROM written WHERE attempt.${subject} = written.id
-       AND (attempt.cl_trid = answered OR closes_all AND attempt.answered_at IS NULL)),
+   ${sendsCommands ? writeAttempts(subject) : "begun AS (SELECT NULL::int8 AS row_id, NULL::text AS cl_trid WHERE false)"},
    history AS (
      INSERT INTO ${name}_history (${subject}, at, event, status, phase, note)
      SELECT id, at, event->>'event', event->>'status', event->>'phase', event->>'note'
      FROM written, jsonb_array_elements(events) WITH ORDINALITY AS ordered(event, place) ORDER BY item, place)
    ${effects.map((effect) => `, ${effect}`).join("")}
    SELECT written.item, version_now AS version, begun.cl_trid, concat(${signal}, CASE WHEN ${isCalled} THEN ${wake(name, "registry_id")}::text END) AS signal
-   FROM written LEFT JOIN begun ON begun.${subject} = written.id`;
+   FROM written LEFT JOIN begun ON row_id = written.id`;
   const returned = { item: "int4", version: "int8", cl_trid: "text?", signal: "text" } as const;
   return { statement: statement(`${name}s-write`, text, returned), columns: written };
 }

@@ -151,8 +151,7 @@ const changeWriter = createWriter({
     // The order has done what the schedule would have done, or there is nothing left to do.
     `renewals_over AS (
      UPDATE renewals AS renewal SET status = CASE WHEN left_as IS NULL THEN 'Renewed' ELSE 'Ended' END, phase = NULL,
-       verify_cause = NULL, confirm_after = NULL, renewed_until = written.renewed_until, reason = 'by order ' || code,
-       updated_at = at, ended_at = at
+       renewed_until = written.renewed_until, reason = 'by order ' || code, updated_at = at, ended_at = at
      FROM written WHERE (written.renewed_until IS NOT NULL OR left_as IS NOT NULL)
        AND renewal.domain_name = written.domain_name AND renewal.ended_at IS NULL
      RETURNING renewal.id, at, renewal.status, renewal.reason)`,

@@ -5,13 +5,12 @@ import type { PendingActionData } from "#registry/epp/commands/session/poll-requ
 
 // RFC 5731 §3.3: the client's transaction id may be missing, the server's may not. While an answer may still come, nothing is
 // believed earlier because of a message. A delete that is denied after the name has left needs an operator: the registry may still
-// hold the name for us. Attempts of a renewal are from before the schedule placed orders.
+// hold the name for us.
 const wakeByTrid = statement(
   "change-wake-by-trid",
   `WITH meant AS (
      SELECT change.id, change.status, change.kind = 'delete' AND change.status = 'Finished' AND NOT $is_approved::bool AS is_denied
-     FROM attempts AS attempt JOIN changes AS change
-       ON change.id = attempt.change_id OR attempt.renewal_id IS NOT NULL AND change.renewal_id = attempt.renewal_id
+     FROM attempts AS attempt JOIN changes AS change ON change.id = attempt.change_id
      WHERE registry_id = $registry_id AND domain_name = $domain_name
        AND (cl_trid = $cl_trid OR ($cl_trid::text IS NULL AND sv_trid = $sv_trid))),
    woken AS (

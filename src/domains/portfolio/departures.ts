@@ -9,7 +9,7 @@ import type { UseCase } from "#use-case/use-case.ts";
 /** The columns of every read of departures. Everything may be null: an empty page is a row of nulls. */
 export const departureColumns = {
   ended_at: "timestamptz?",
-  reason: "text?",
+  reason: [...departureReasons, null],
   gaining_registrar: "text?",
   restorable_until: "timestamptz?",
 } as const;
@@ -56,7 +56,7 @@ function presentDeparture(row: DepartureRow & { domain_name: string }): Static<t
   return {
     domain_name: row.domain_name,
     left_at: ended_at!.toISOString(),
-    reason: reasonOf(row),
+    reason: row.reason!,
     ...(gaining_registrar !== null && { gaining_registrar }),
     ...(restorable_until && { restorable_until: restorable_until.toISOString() }),
   };
@@ -70,16 +70,6 @@ const departuresCsv = csvTable("departures", presentDeparture, {
   restorable_until: (departure) => departure.restorable_until,
 });
 
-/** The texts of releases that wrote no reasons. Theirs about any other name said that the registry does not hold it. */
-const earlierReasons: Readonly<Record<string, DepartureReason>> = {
-  "the name is held by another registrar": "transferred",
-  "its renewal is switched off": "deleted",
-};
-
-function reasonOf({ reason }: DepartureRow): DepartureReason {
-  return departureReasons.find((known) => known === reason) ?? earlierReasons[reason ?? ""] ?? "expired";
-}
-
 const sentences: Readonly<Record<DepartureReason, string>> = {
   transferred: "it was transferred to another registrar",
   deleted: "it was deleted",
@@ -91,6 +81,6 @@ export function describeDeparture(row: DepartureRow): string {
   const { ended_at, gaining_registrar, restorable_until } = row;
   const to = gaining_registrar === null ? "" : ` (${gaining_registrar})`;
   const until = restorable_until ? ` It can be restored until ${restorable_until.toISOString()}.` : "";
-  const left = `it left at ${ended_at?.toISOString()}, because ${sentences[reasonOf(row)]}${to}`;
+  const left = `it left at ${ended_at?.toISOString()}, because ${sentences[row.reason!]}${to}`;
   return `This domain name is not in your portfolio any more: ${left}.${until}`;
 }

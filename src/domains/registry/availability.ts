@@ -42,7 +42,7 @@ export interface NameCheck {
   fee?: Money;
   /** Why a refused name is, where the registry says so by an extension. */
   obstacle?: "claims-notice" | "token";
-  /** Whether the registry has allocation tokens (RFC 8495); absent if none was given, and from workers of an earlier version. */
+  /** Whether the registry has allocation tokens (RFC 8495); absent if none was given. */
   takesTokens?: boolean;
 }
 

@@ -1,9 +1,8 @@
 /** What a renewal does in each of its states; states.ts says what follows. */
 import { attentionLookMs, type Machine } from "#domains/changes/change.ts";
-import { later, unansweredAttempts } from "#domains/changes/proof.ts";
+import { later } from "#domains/changes/proof.ts";
 import { isRenewalHeld } from "#domains/changes/turns.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
-import { adoptOlder } from "#domains/renewals/adopt.ts";
 import { waitForEnd } from "#domains/renewals/lapse.ts";
 import { type Renewal, type RenewalOutcome, renewalTable } from "#domains/renewals/renewals.ts";
 import { scheduledOrder } from "#domains/renewals/scheduled-order.ts";
@@ -24,10 +23,6 @@ const orderLookMs = 60 * 60_000;
 async function step(sessions: RegistrySessions, renewal: Renewal): Promise<RenewalOutcome | undefined> {
   const { will_renew: isWanted } = renewal;
   const state = renewalState(renewal);
-  if (isBegunBefore(renewal)) {
-    await adoptOlder(sessions, renewal, later(sessions, orderLookMs));
-    return undefined;
-  }
   if (renewal.is_order_live) return followOrder(sessions, renewal);
   // An order by hand comes first: a term is paid for once, and a name is deleted once.
   if (await isRenewalHeld(sessions, renewal)) return { nextStepAt: later(sessions, turnLookMs) };
@@ -43,15 +38,6 @@ async function step(sessions: RegistrySessions, renewal: Renewal): Promise<Renew
       if (!isWanted && hasFailed(renewal)) return orderFailed(renewal);
   }
   return isWanted ? placeRenew(sessions, renewal, "wanted") : { event: "not-wanted" };
-}
-
-/** Whether it has sent a command, in a release before the schedule placed orders, that may be executed. */
-function isBegunBefore({ attempts, phase, will_renew }: Renewal): boolean {
-  const last = attempts.at(-1);
-  if (!last) return false;
-  if (phase === "verify" || phase === "pending" || unansweredAttempts(attempts).length > 0) return true;
-  // Its answer never came, and one from another date would be executed beside it.
-  return will_renew && last.command === "domain:renew" && attempts.some(({ result_code }) => result_code === null);
 }
 
 /** What the renewal shows while its order is carried out. */

@@ -10,7 +10,6 @@ import {
 } from "#domains/changes/change.ts";
 import { dueRows, wake, wakeAll } from "#domains/changes/due.ts";
 import { placeFollowUps } from "#domains/changes/follow-up.ts";
-import { attemptsOf, parseAttempts } from "#domains/changes/proof.ts";
 import { createWriter } from "#domains/changes/write.ts";
 import { type Departure, leavePortfolio } from "#domains/portfolio/rows.ts";
 import {
@@ -32,12 +31,9 @@ const columns = {
   period_years: "int4",
   term_ends_at: "timestamptz",
   due_at: "timestamptz",
-  base_ex_date: "timestamptz?",
   renewed_until: "timestamptz?",
   status: renewalStatuses,
   phase: [...renewalPhases, null],
-  verify_cause: ["answered", "lost", "unseen", null],
-  confirm_after: "timestamptz?",
   backoff_count: "int4",
   next_step_at: "timestamptz",
   reason: "text?",
@@ -50,8 +46,7 @@ const renewalById = statement(
   `SELECT ${Object.keys(columns).map((column) => `r.${column}`)}, name.will_renew, name.registry_ex_date,
      name.gone_since, placed.change_code AS order_code, placed.kind AS order_kind, placed.status AS order_status,
      placed.reason AS order_reason, placed.operator_note AS order_note, placed.settle_as AS order_settled_as,
-     placed.change_code IS NOT NULL AND placed.ended_at IS NULL AS is_order_live, CASE WHEN maintenance_from <= $now::timestamptz AND maintenance_until > $now THEN maintenance_until END AS maintenance_until,
-     ${attemptsOf("renewal_id", "r.id")} AS attempts
+     placed.change_code IS NOT NULL AND placed.ended_at IS NULL AS is_order_live, CASE WHEN maintenance_from <= $now::timestamptz AND maintenance_until > $now THEN maintenance_until END AS maintenance_until
    FROM renewals AS r JOIN domains AS name ON name.renewal_id = r.id LEFT JOIN registries AS registry ON registry.id = r.registry_id
      LEFT JOIN LATERAL (
        SELECT change_code, kind, status, reason, operator_note, settle_as, ended_at
@@ -74,7 +69,6 @@ const renewalById = statement(
     is_order_live: "bool",
     /** The end of the registry's maintenance, during maintenance. */
     maintenance_until: "timestamptz?",
-    attempts: "jsonb",
   },
 );
 type RenewalRow = NonNullable<(typeof renewalById)["row"]>;
@@ -97,7 +91,8 @@ export interface RenewalOutcome extends Outcome<RenewalEvent> {
 const renewalWriter = createWriter({
   table: "renewals",
   name: "renewal",
-  columns: "base_ex_date timestamptz, renewed_until timestamptz",
+  columns: "renewed_until timestamptz",
+  sendsCommands: false,
   values: `will_renew bool, ex_date timestamptz, term_note text, left_as text, gaining_registrar text,
     restorable_until timestamptz, places_code text, places_kind text, places_input jsonb`,
   // Every change of a name or its renewal locks the name's row first, so that none deadlocks with another.
@@ -176,7 +171,8 @@ interface RenewalReader extends Pick<ChangeContext, "clock"> {
 
 export async function findRenewal({ database, clock }: RenewalReader, id: number): Promise<Renewal | undefined> {
   const [row] = await database.query(renewalById, { id, now: clock.now() });
-  return row && { ...row, attempts: parseAttempts(row.attempts), unwritten: [] };
+  // Its commands are those of its orders.
+  return row && { ...row, verify_cause: null, confirm_after: null, attempts: [], unwritten: [] };
 }
 
 const moveRenewal = statement(

@@ -8,6 +8,7 @@ import { rescheduleRenewal } from "#domains/renewals/renewals.ts";
 import { isSent } from "#domains/renewals/scheduled-order.ts";
 import {
   isRenewalOver,
+  type LiveRenewalState,
   type RenewalState,
   type RenewalStatus,
   renewalPhases,
@@ -54,9 +55,9 @@ const renewals = statement(
 const latestRenewal = statement(
   "operator-renewal",
   `SELECT r.id, renewal_code, r.domain_name, reseller.name AS reseller, r.registry_id AS registry, r.status,
-     r.phase, r.verify_cause, term_ends_at, due_at, placed.change_code AS order_code, placed.status AS order_status,
+     r.phase, term_ends_at, due_at, placed.change_code AS order_code, placed.status AS order_status,
      placed.ended_at IS NULL AND placed.id IS NOT NULL AS is_order_live,
-     coalesce((placed.found ->> 'base_ex_date')::timestamptz, base_ex_date) AS base_ex_date, renewed_until,
+     (placed.found ->> 'base_ex_date')::timestamptz AS base_ex_date, renewed_until,
      coalesce(placed.backoff_count, r.backoff_count) AS failed_tries,
      CASE WHEN placed.ended_at IS NULL THEN coalesce(placed.next_step_at, r.next_step_at) ELSE r.next_step_at END AS next_step_at,
      CASE WHEN r.ended_at IS NULL THEN coalesce(placed.reason, r.reason) ELSE r.reason END AS reason, alarms.note AS alarm
@@ -73,7 +74,6 @@ const latestRenewal = statement(
     registry: "text",
     status: renewalStatuses,
     phase: [...renewalPhases, null],
-    verify_cause: "text?",
     term_ends_at: "timestamptz",
     due_at: "timestamptz",
     order_code: "text?",
@@ -124,8 +124,7 @@ const renewalAttempts = statement(
   "operator-renewal-attempts",
   `${selectAttempts}
    WHERE cl_trid = ANY (ARRAY(
-     SELECT cl_trid FROM attempts WHERE renewal_id = $renewal_id
-     UNION ALL SELECT cl_trid FROM changes JOIN attempts ON change_id = changes.id WHERE changes.renewal_id = $renewal_id))
+     SELECT cl_trid FROM changes JOIN attempts ON change_id = changes.id WHERE renewal_id = $renewal_id))
    ORDER BY committed_at, number`,
   attemptColumns,
 );
@@ -187,7 +186,7 @@ export async function reportRenewal({ database }: ChangeContext, domainName: str
     expiration_date,
     registry_ex_date,
     will_renew,
-    next: describeNext(renewalState(renewal), nextStepAt, isOrderLive ? order_code : null),
+    next: describeNext(renewalState({ ...renewal, verify_cause: null }), nextStepAt, isOrderLive ? order_code : null),
     history: await database.query(renewalHistory, { renewal_id: id, domain_name: domainName }),
     attempts: await database.query(renewalAttempts, { renewal_id: id }),
   };
@@ -195,7 +194,7 @@ export async function reportRenewal({ database }: ChangeContext, domainName: str
 
 const notDue = "nothing: the term ends too far in the future; a renewal is scheduled some weeks before it is due";
 
-const stepDescriptions: Partial<Record<RenewalState, string>> = {
+const stepDescriptions: Record<LiveRenewalState, string> = {
   Scheduled: "it is due",
   "Processing (renew)": "a renew is ordered",
   Attention: "it is retried; an operator should look meanwhile",
@@ -207,7 +206,7 @@ function describeNext(state: RenewalState, at: Date, liveOrder: string | null): 
   if (isRenewalOver(state)) return "nothing: it has ended";
   if (liveOrder !== null)
     return `at ${at.toISOString()}: its order continues: deedhouse operator orders show ${liveOrder}`;
-  return `at ${at.toISOString()}: ${stepDescriptions[state] ?? "what an earlier release has begun becomes an order"}`;
+  return `at ${at.toISOString()}: ${stepDescriptions[state as LiveRenewalState]}`;
 }
 
 /** Makes a renewal's next step due now, even before its due date. @throws OperatorError when there is none */

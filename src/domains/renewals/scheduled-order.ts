@@ -5,32 +5,22 @@ import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import type { Renewal, RenewalOutcome } from "#domains/renewals/renewals.ts";
 import { newOrderCode } from "#lib/order-code.ts";
 
-/**
- * The order that a renewal places. Its first one has its code: no other order has these random characters. But an earlier release
- * may have used the clTRIDs of that code.
- */
+/** The order that a renewal places. Its first one has its code: no other order has these random characters. */
 export function scheduledOrder(
   { context }: RegistrySessions,
-  { renewal_code, order_code, attempts }: Renewal,
+  { renewal_code, order_code }: Renewal,
   kind: "renew" | "delete",
   input: object,
 ): NonNullable<RenewalOutcome["places"]> {
   const prefix = kind === "renew" ? "REN" : "CHG";
-  const isFree = order_code === null && attempts.length === 0;
-  const code = isFree ? prefix + renewal_code.slice(prefix.length) : newOrderCode(context.random, prefix);
+  const code = order_code === null ? prefix + renewal_code.slice(prefix.length) : newOrderCode(context.random, prefix);
   return { code, kind, input };
 }
 
-/**
- * SQL, about a row `renewal`: a command of it may have reached the registry, and its effect is not known yet. Also an attempt of its
- * own, from a release before the schedule placed orders.
- */
-export const isSent = `(
-     EXISTS (SELECT FROM attempts WHERE attempts.renewal_id = renewal.id AND answered_at IS NULL)
-     OR renewal.ended_at IS NULL AND (renewal.phase IS NOT DISTINCT FROM 'pending' OR renewal.phase IS NOT DISTINCT FROM 'verify')
-     OR EXISTS (SELECT FROM changes AS placed WHERE placed.renewal_id = renewal.id AND placed.ended_at IS NULL AND (
-       placed.status = 'Pending' OR placed.phase IS NOT DISTINCT FROM 'verify'
-       OR EXISTS (SELECT FROM attempts WHERE attempts.change_id = placed.id AND answered_at IS NULL))))`;
+/** SQL, about a row `renewal`: a command of its order may have reached the registry, and its effect is not known yet. */
+export const isSent = `EXISTS (SELECT FROM changes AS placed WHERE placed.renewal_id = renewal.id AND placed.ended_at IS NULL AND (
+     placed.status = 'Pending' OR placed.phase IS NOT DISTINCT FROM 'verify'
+     OR EXISTS (SELECT FROM attempts WHERE attempts.change_id = placed.id AND answered_at IS NULL)))`;
 
 // `begin` writes over the version that it read, so of a cancellation and a send at the same time one sees the other.
 const cancel = statement(

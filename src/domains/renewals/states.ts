@@ -11,28 +11,11 @@ import { type StateColumns, stateOf, stateTable, type TransitionRow } from "#dom
 export const renewalStatuses = ["Scheduled", "Processing", "Attention", "Lapsing", "Renewed", "Ended"] as const;
 export type RenewalStatus = (typeof renewalStatuses)[number];
 
-export const renewalPhases = ["look", "renew", "pending", "wait", "delete", "verify"] as const;
-
-/** States in which releases before the schedule placed orders have left renewals: their next step makes them orders. */
-const olderStates = [
-  "Processing (look)",
-  "Processing (pending)",
-  "Processing (verify: answered)",
-  "Processing (verify: lost)",
-  "Processing (verify: unseen)",
-  "Lapsing (verify: answered)",
-  "Lapsing (verify: lost)",
-] as const;
+export const renewalPhases = ["renew", "wait", "delete"] as const;
 
 /** The states in which a name can be renewed or leave. */
-const live = [
-  "Scheduled",
-  "Processing (renew)",
-  "Attention",
-  "Lapsing (wait)",
-  "Lapsing (delete)",
-  ...olderStates,
-] as const;
+const live = ["Scheduled", "Processing (renew)", "Attention", "Lapsing (wait)", "Lapsing (delete)"] as const;
+export type LiveRenewalState = (typeof live)[number];
 
 export const renewalStates = [...live, "Renewed", "Ended"] as const;
 export type RenewalState = (typeof renewalStates)[number];
@@ -40,12 +23,12 @@ export type RenewalState = (typeof renewalStates)[number];
 const rows = [
   ["1", "Scheduled", "due", "Processing (renew)"],
   ["1", "Scheduled", "not-wanted", "Lapsing (wait)"],
-  ["2", ["Processing (renew)", "Processing (look)", "Lapsing (delete)"], "needs-operator", "Attention"],
+  ["2", ["Processing (renew)", "Lapsing (delete)"], "needs-operator", "Attention"],
   ["3", "Attention", "renewing", "Processing (renew)"],
   ["3", "Attention", "deleting", "Lapsing (delete)"],
   ["4", ["Attention", "Lapsing (wait)", "Lapsing (delete)"], "wanted", "Processing (renew)"],
-  ["4", ["Processing (renew)", "Processing (look)"], "wanted", "Processing (renew)"],
-  ["5", ["Attention", "Processing (renew)", "Processing (look)", "Lapsing (delete)"], "not-wanted", "Lapsing (wait)"],
+  ["4", "Processing (renew)", "wanted", "Processing (renew)"],
+  ["5", ["Attention", "Processing (renew)", "Lapsing (delete)"], "not-wanted", "Lapsing (wait)"],
   ["6", "Lapsing (wait)", "look-lost", "Lapsing (wait)"],
   ["6", "Lapsing (wait)", "renewed-by-registry", "Lapsing (delete)"],
   ["6", "Lapsing (wait)", "needs-operator", "Attention"],

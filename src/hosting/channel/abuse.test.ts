@@ -40,7 +40,7 @@ const insertQuestion = statement(
   {},
 );
 
-const nothingKnown: SyncBody = { after: -1, head: -1, asked: -1, refused: [], agentVersion: "test" };
+const nothingKnown: SyncBody = { after: -1, head: -1, asked: -1, refused: [], agentVersion: "test", highestUid: 0 };
 let counters = 1;
 
 interface Forgery {

@@ -17,7 +17,7 @@ import { sendRaw } from "../../../test/harness/raw-http.ts";
 const channel = await startTestChannel({ after }, { tls: undefined });
 const machine = await channel.join("web-1");
 
-const question: SyncBody = { after: -1, head: -1, asked: -1, refused: [], agentVersion: "test" };
+const question: SyncBody = { after: -1, head: -1, asked: -1, refused: [], agentVersion: "test", highestUid: 0 };
 const body = Buffer.from(JSON.stringify(question));
 let counter = 1;
 const signed = (path: string, content: Uint8Array = body) => {

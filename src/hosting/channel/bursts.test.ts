@@ -42,7 +42,7 @@ function send(path: string, node: string, content: object): Promise<Reply> {
 const countOf = (replies: Reply[], wanted: number) => replies.filter(({ status }) => status === wanted).length;
 
 test("verifies no more signatures of a burst in a node's name than its source may fail", async () => {
-  const question: SyncBody = { after: -1, head: -1, asked: -1, refused: [], agentVersion: "test" };
+  const question: SyncBody = { after: -1, head: -1, asked: -1, refused: [], agentVersion: "test", highestUid: 0 };
   const replies = await sendBurst(() => send(syncPath, "web-1", question));
   assert.deepEqual([countOf(replies, 401), countOf(replies, 429)], [failuresMax, burstCount - failuresMax]);
 });
@@ -52,7 +52,12 @@ test("looks up no more tokens of a burst than its source may fail", async () => 
   await channel.openEndpoint();
   const replies = await sendBurst(() => {
     const secret = randomBytes(32).toString("base64url");
-    return send(joinPath, "", { secret, publicKey: publicKeyText(strangers.publicKey), agentVersion: "test" });
+    return send(joinPath, "", {
+      secret,
+      publicKey: publicKeyText(strangers.publicKey),
+      agentVersion: "test",
+      highestUid: 0,
+    });
   });
   assert.deepEqual([countOf(replies, 401), countOf(replies, 429)], [failuresMax, burstCount - failuresMax]);
 });

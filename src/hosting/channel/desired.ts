@@ -35,12 +35,6 @@ const readState = statement(
 );
 type StateRow = NonNullable<(typeof readState)["row"]>;
 
-const lockChannel = statement(
-  "node-channel-lock",
-  "SELECT node_id FROM node_channels WHERE node_id = $node_id FOR UPDATE",
-  { node_id: "text" },
-);
-
 const readClaims = statement(
   "node-state-claims",
   `SELECT EXISTS (SELECT FROM node_states
@@ -110,17 +104,6 @@ export async function changeState(context: Context, nodeId: string, key: Account
   if (!taken.isListening) throw new NodeUnavailable(silentText(nodeId));
   await untilApplied(context, nodeId, key.uid, taken);
 }
-
-/** Records the state of an account that its node already has, unless a state of it is recorded. */
-export async function adoptState(context: StateContext, nodeId: string, account: DesiredAccount): Promise<void> {
-  await context.database.transaction(async (tx) => {
-    await tx.query(lockChannel, { node_id: nodeId });
-    const [row] = await tx.query(readState, { node_id: nodeId, uid: account.uid });
-    if (!row) await writeChange(context, tx, nodeId, account, account);
-  });
-}
-
-type StateContext = Pick<Context, "database" | "sealer" | "clock">;
 
 async function writeChange(
   context: Pick<Context, "sealer" | "clock">,

@@ -33,8 +33,7 @@ export function createAgentDriver(context: Context, nodeId: string, ftp: Endpoin
       (await askNode(context, nodeId, { method: "find", key: { identifier }, result: results.find })) ?? undefined,
     list: () => askNode(context, nodeId, { method: "list", result: results.list, waitMs: probeMs }),
     highestUid: async () => {
-      // The agent reports it with every request for its state, so also before it receives anything new. An agent of an
-      // earlier release does not report it.
+      // The agent reports it with every request for its state, so also before it receives anything new. Null before its first one.
       const [channel] = await context.database.query(readHighestUid, { node_id: nodeId });
       return channel?.uid_highest ?? (await driver.list()).reduce((highest, { uid }) => Math.max(highest, uid), 0);
     },

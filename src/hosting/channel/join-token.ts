@@ -2,7 +2,6 @@
 import { createHash } from "node:crypto";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { adoptAccounts } from "#hosting/channel/adopt.ts";
 import { Secret } from "#lib/secret.ts";
 import { formatJoinToken } from "#nodes/agent/join-token.ts";
 import type { GatewayAddress } from "#nodes/agent/transport.ts";
@@ -15,13 +14,11 @@ const readEndpoint = statement("node-gateway-where", "SELECT door_url, door_pin 
   door_url: "text?",
   door_pin: "text?",
 });
-// The machine that has joined stays the node until another one uses the token. Versions begin above the counter of the commands
-// that a node without an agent has received from an earlier release: so a node that knows a higher one than its database still
-// shows that the database was restored.
+// The machine that has joined stays the node until another one uses the token.
 const writeToken = statement(
   "node-join-token",
-  `INSERT INTO node_channels (node_id, join_secret_hash, join_until, head, issued_version)
-   SELECT id, $secret_hash, $expires_at, command_counter, command_counter FROM hosting_nodes WHERE id = $node_id
+  `INSERT INTO node_channels (node_id, join_secret_hash, join_until)
+   SELECT id, $secret_hash, $expires_at FROM hosting_nodes WHERE id = $node_id
    ON CONFLICT (node_id) DO UPDATE SET join_secret_hash = EXCLUDED.join_secret_hash, join_until = EXCLUDED.join_until,
      join_used_at = NULL
    RETURNING node_id`,
@@ -47,7 +44,6 @@ export async function createJoinToken(
   const secret_hash = joinSecretHash(secret.reveal());
   const [written] = await database.query(writeToken, { node_id: nodeId, secret_hash, expires_at });
   if (!written) throw new OperatorError("not-found", `there is no node ${nodeId}`);
-  await adoptAccounts(context, nodeId);
   return formatJoinToken({ url, pin, secret });
 }
 

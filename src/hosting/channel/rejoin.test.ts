@@ -32,7 +32,7 @@ test("a node's machine joins again with a token of its own node, and with no oth
   const asks = async () => {
     const config = await loadAgentConfig(path);
     const transport = createTransport(config.gateway);
-    const question = { after: -1, head: -1, asked: -1, refused: [], agentVersion: "test" };
+    const question = { after: -1, head: -1, asked: -1, refused: [], agentVersion: "test", highestUid: 0 };
     const asking = createGatewayChannel({ config, transport, clock: systemClock });
     const state = await asking.sync(question, AbortSignal.timeout(60_000)).finally(() => transport.close());
     return state?.node;

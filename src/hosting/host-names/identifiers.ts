@@ -1,5 +1,4 @@
 /** Sites that are served at their bare identifiers without a proof, as the sandbox does. */
-import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 
 /**
@@ -16,24 +15,3 @@ export const serveAtIdentifier = statement(
    SELECT host_names_look(ARRAY (SELECT id FROM served))::text AS done`,
   { done: "text" },
 );
-
-const addIdentifiers = statement(
-  "host-names-add-identifiers",
-  `INSERT INTO host_names (account_id, host_name, status, created_at)
-   SELECT id, identifier, 'Waiting', $now FROM hosting_accounts WHERE status NOT IN ('Failed', 'Removed')
-   ON CONFLICT DO NOTHING`,
-  {},
-);
-const checkIdentifiers = statement(
-  "host-names-check-identifiers",
-  `SELECT host_names_look(array_agg(host_names.id))::text AS done
-   FROM host_names JOIN hosting_accounts ON hosting_accounts.id = account_id AND identifier = host_name`,
-  { done: "text" },
-);
-
-/** The chore `bare-names`: does the same for accounts of earlier releases, whose nodes served the identifier by themselves. */
-export async function serveAtAllIdentifiers({ database, clock, bareIdentifiers }: Context): Promise<void> {
-  if (!bareIdentifiers) return;
-  await database.query(addIdentifiers, { now: clock.now() });
-  await database.query(checkIdentifiers, {});
-}

@@ -27,14 +27,14 @@ const currentTurn = `coalesce(
 const nextTurn = (resellerId: string) => `greatest(${currentTurn},
      (SELECT max(turn) + 1 FROM host_name_questions AS own WHERE own.reseller_id = ${resellerId}))`;
 
-// The host name is not due until the answer arrives. Earlier releases rely on `times`.
+// The host name is not due until the answer arrives.
 const insertQuestion = statement(
   "host-name-ask",
   `WITH inserted AS (
      INSERT INTO host_name_questions AS question (host_name_id, reseller_id, turn, next_step_at)
      SELECT host_names.id, account.reseller_id, ${nextTurn("account.reseller_id")}, $now
      FROM host_names JOIN hosting_accounts AS account ON account.id = account_id WHERE host_names.id = $id
-     ON CONFLICT (host_name_id) DO UPDATE SET times = question.times + 1, next_step_at = $now)
+     ON CONFLICT (host_name_id) DO UPDATE SET next_step_at = $now)
    UPDATE host_names SET next_step_at = NULL WHERE id = $id AND version = $version`,
   {},
 );

@@ -16,10 +16,10 @@ const findingsMax = 1_000;
 const isUndone = "(before.done_at >= before.wanted_at) IS NOT TRUE";
 const requestReconcile = statement(
   "hosting-reconcile-want",
-  `INSERT INTO hosting_reconciles AS before (node_id, wanted_at, next_step_at, repairs, removes_strays, removes)
-   VALUES ($node_id, $now, $now, $repairs, false, $removes::jsonb)
+  `INSERT INTO hosting_reconciles AS before (node_id, wanted_at, next_step_at, repairs, removes)
+   VALUES ($node_id, $now, $now, $repairs, $removes::jsonb)
    ON CONFLICT (node_id) DO UPDATE SET wanted_at = $now, next_step_at = $now,
-     repairs = $repairs OR before.repairs AND ${isUndone}, removes_strays = false,
+     repairs = $repairs OR before.repairs AND ${isUndone},
      removes = $removes::jsonb || CASE WHEN ${isUndone} THEN coalesce(before.removes, '[]') ELSE '[]' END
    RETURNING node_id`,
   { node_id: "text" },

@@ -32,11 +32,6 @@ export interface AgentOptions {
   node: AgentNode;
   /** The agent's own file, in an existing folder. */
   progressFile: string;
-  /**
-   * The newest version that the node knows of before its agent has made any progress. Default: none. A gateway that has not
-   * issued it was restored from a backup.
-   */
-  firstHead?: number;
   clock: Clock;
   random: Random;
   log: Log;
@@ -49,8 +44,8 @@ export interface Agent {
 
 /** @throws Error when the progress file cannot be read */
 export async function startAgent(options: AgentOptions): Promise<Agent> {
-  const { config, transport, progressFile, firstHead = -1, log } = options;
-  const progress = await readProgress(progressFile, joinedAs(config), firstHead, log);
+  const { config, transport, progressFile, log } = options;
+  const progress = await readProgress(progressFile, joinedAs(config), log);
   const channel = createGatewayChannel(options);
   const outbox = new Outbox({ ...options, channel });
   const stopped = new AbortController();

@@ -69,7 +69,6 @@ async function startAgentOf(
     transport: createTransport(config.gateway),
     node: node.agentNode({ ftp: { host: near, port: node.ftpPort }, web: { host: near, port: node.webPort } }),
     progressFile: join(dataDir, "agent-progress.json"),
-    firstHead: node.formerCounter,
     log,
   });
 }

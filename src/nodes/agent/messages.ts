@@ -36,8 +36,8 @@ export const SyncBody = Type.Object({
     { maxItems: 4_000 },
   ),
   agentVersion: Type.String({ maxLength: 100 }),
-  /** The highest uid that the node ever received. An agent of an earlier release does not send it. */
-  highestUid: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 })),
+  /** The highest uid that the node ever received. */
+  highestUid: Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 }),
 });
 export type SyncBody = Static<typeof SyncBody>;
 export type RefusedVersion = SyncBody["refused"][number];

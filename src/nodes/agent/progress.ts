@@ -18,12 +18,9 @@ const Progress = Type.Object({
 });
 export type Progress = Static<typeof Progress>;
 
-/**
- * @param joined names gateway and node: the progress of others is ignored
- * @param firstHead the newest version that a node without progress knows of
- */
-export async function readProgress(path: string, joined: string, firstHead: number, log: Log): Promise<Progress> {
-  const nothing: Progress = { joined, version: -1, head: firstHead, refused: [] };
+/** @param joined names gateway and node: the progress of others is ignored */
+export async function readProgress(path: string, joined: string, log: Log): Promise<Progress> {
+  const nothing: Progress = { joined, version: -1, head: -1, refused: [] };
   const text = await readFile(path, "utf8").catch(ignoreMissing);
   if (text === undefined) return nothing;
   const progress = parseProgress(text);

@@ -62,7 +62,7 @@ export class Accounts {
   async load(): Promise<void> {
     const { recordsFolder, trash, marks } = this.#options;
     for (const record of await readRecords(recordsFolder)) await this.#open(record);
-    // For nodes of an earlier release without marks, and for lost ones.
+    // The marks may be lost.
     const uids = [...this.#byUid.keys(), ...(await trash.uids())];
     await marks.raise(uids.reduce((highest, uid) => Math.max(highest, uid), 0));
   }

@@ -54,7 +54,7 @@ export function createEmbeddedAgentNode(options: EmbeddedAgentNodeOptions): Agen
       return account && describeAccount(account);
     },
     list: async () => accounts.list().map(describeAccount),
-    highestUid: async () => marks.highest.uid,
+    highestUid: async () => marks.highestUid,
     async usageChanges({ after, waitMs, signal }) {
       if (feed.changedAfter(after).length === 0 && waitMs > 0) {
         await feed.nextChange(Math.min(waitMs, usageWaitMsMax), signal ?? new AbortController().signal);

@@ -57,8 +57,6 @@ export interface EmbeddedNodeOptions {
 export interface EmbeddedNode {
   ftpPort: number;
   webPort: number;
-  /** The highest command counter that a gateway has sent to this node's control port, in a release that had one; 0: none. */
-  formerCounter: number;
   /** @param servers where its probes find FTP and web */
   agentNode(servers: { ftp: Endpoint; web: Endpoint }): AgentNode;
   /** Cuts all sessions and frees the ports. */
@@ -131,7 +129,6 @@ export async function startEmbeddedNode(options: EmbeddedNodeOptions): Promise<E
     return {
       ftpPort: ftp.port,
       webPort: web.port,
-      formerCounter: marks.highest.counter,
       agentNode: (servers) =>
         createEmbeddedAgentNode({ ...parts, ...servers, certificate: certificate.certificate, usageWaitMsMax }),
       close,

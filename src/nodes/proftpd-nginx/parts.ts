@@ -48,7 +48,7 @@ export async function openParts(options: ProftpdNodeOptions): Promise<Parts> {
   const homes = new Homes(paths);
   const feed = new UsageFeed(clock);
   const { logBytesMax } = settings.limits;
-  const records = await Records.open(paths.records, paths.oldRecords);
+  const records = await Records.open(paths.records, paths.journal);
   const limits = await QuotaTable.open(paths);
   const logins = new LoginFile(paths);
   const usage = await UsageWatch.open({

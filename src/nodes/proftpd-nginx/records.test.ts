@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { after, test } from "node:test";
-import { accountToJson } from "#nodes/account-json.ts";
 import { QuotaTable } from "#nodes/proftpd-nginx/quota-table.ts";
 import { Records } from "#nodes/proftpd-nginx/records.ts";
 import { passwordHash, testAccount } from "#nodes/test-account.ts";
@@ -90,50 +89,17 @@ function refusesWithoutHash(error: Error): boolean {
   return /restore it from a backup/.test(error.message);
 }
 
-/** A line of the journal of earlier releases. */
-const line = (content: object) => `${JSON.stringify(content)}\n`;
-
-test("the journal of an earlier release is imported once, with removed and unfinished accounts", async () => {
-  const path = join(folder, "f.sqlite");
-  const oldPath = join(folder, "f.jsonl");
-  const third = testAccount("third.example", 200_003);
-  await appendFile(
-    oldPath,
-    [
-      line({ account: accountToJson({ ...account, filesMax: 1 }) }),
-      line({ account: accountToJson(other) }),
-      line({ account: accountToJson(third) }),
-      line({ done: [account.uid, other.uid, third.uid] }),
-      line({ account: accountToJson({ ...account, filesMax: 2 }) }),
-      line({ removed: { identifier: other.identifier, uid: other.uid } }),
-      line({ done: [other.uid] }),
-      '{"account":{"identifier":"half.exa',
-    ].join(""),
+test("a node with a journal from before 0.1.0 is refused, and its folder stays as it is", async () => {
+  const journal = join(folder, "g.jsonl");
+  await appendFile(journal, `{"account":{"passwordHash":"${passwordHash.reveal()}"}}\n`);
+  await assert.rejects(Records.open(join(folder, "g.sqlite"), journal), (error: Error) => {
+    assert.doesNotMatch(error.message, /\$2b\$/);
+    return /from before 0\.1\.0: install the node again/.test(error.message);
+  });
+  assert.deepEqual(
+    (await readdir(folder)).filter((name) => name.startsWith("g.")),
+    ["g.jsonl"],
   );
-  for (let start = 1; start <= 2; start++) {
-    const records = await Records.open(path, oldPath);
-    assert.deepEqual(
-      records
-        .list()
-        .map(({ uid }) => uid)
-        .sort(),
-      [account.uid, third.uid],
-    );
-    assert.equal(records.get(account.uid)?.filesMax, 2);
-    assert.deepEqual(uidsOf(records.unfinished()), [account.uid]);
-    assert.ok(records.isRemoved(other.uid));
-    await records.close();
-  }
-  assert.deepEqual((await readdir(folder)).filter((name) => name.startsWith("f.")).sort(), [
-    "f.jsonl.imported",
-    "f.sqlite",
-  ]);
-});
-
-test("an invalid journal of an earlier release is refused, and the error does not quote it", async () => {
-  const oldPath = join(folder, "g.jsonl");
-  await appendFile(oldPath, `{"account":{"passwordHash":"${passwordHash.reveal()}"}}\n`);
-  await assert.rejects(Records.open(join(folder, "g.sqlite"), oldPath), refusesWithoutHash);
 });
 
 const hasQuotaTool = spawnSync("ftpquota", ["--version"]).error === undefined;

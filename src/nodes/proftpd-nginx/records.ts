@@ -3,13 +3,14 @@
  * continues after a kill in between, and removed accounts are remembered. An SQLite file holds them, mode 0600 because it
  * contains hashes; reads are served from memory.
  */
+import { existsSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { Value } from "typebox/value";
+import { earlierFormat } from "#lib/earlier-format.ts";
 import { AccountJson, accountFromJson, accountToJson } from "#nodes/account-json.ts";
 import type { AccountState } from "#nodes/agent-node.ts";
 import type { AccountKey, DesiredAccount } from "#nodes/driver.ts";
-import { importOldRecords } from "#nodes/proftpd-nginx/old-records.ts";
 
 /** `account` is null for a removed account. */
 const createTable = `CREATE TABLE IF NOT EXISTS states (
@@ -42,10 +43,13 @@ export class Records {
   }
 
   /**
-   * @param oldPath the journal of an earlier release: it is imported once, and renamed
+   * @param journal where nodes kept their accounts before 0.1.0; a node that has one is refused
    * @throws when a record is invalid: the node must not forget accounts
    */
-  static async open(path: string, oldPath?: string): Promise<Records> {
+  static async open(path: string, journal?: string): Promise<Records> {
+    if (journal !== undefined && existsSync(journal)) {
+      throw new Error(earlierFormat(`${journal} has accounts`, "install the node again with an empty state folder"));
+    }
     // SQLite would create it readable for everybody; its other files get the mode of this one.
     await (await open(path, "a", 0o600)).close();
     const database = new DatabaseSync(path);
@@ -54,7 +58,6 @@ export class Records {
       database.exec(`PRAGMA journal_mode = WAL; ${createTable}`);
       const records = new Records(database);
       records.#read(path);
-      if (oldPath !== undefined) await records.#import(oldPath);
       return records;
     } catch (error) {
       database.close();
@@ -174,14 +177,6 @@ export class Records {
       if (is_unfinished === 1) this.#unfinished.add(uid);
       this.#seeUid(uid);
     }
-  }
-
-  async #import(oldPath: string): Promise<void> {
-    await importOldRecords(oldPath, async ({ states, finished }) => {
-      for (const state of states) this.take(state);
-      await this.flush();
-      await this.finish(finished);
-    });
   }
 
   #seeUid(uid: number): void {

@@ -126,7 +126,7 @@ export function nodePaths({ rootFolder, stateFolder, runFolder, logFolder }: Pro
     /** `trash/<uid>/`: files of removed accounts. */
     trash: join(rootFolder, "trash"),
     records: join(stateFolder, "accounts.sqlite"),
-    oldRecords: join(stateFolder, "accounts.jsonl"),
+    journal: join(stateFolder, "accounts.jsonl"),
     logins: join(stateFolder, "ftp-users"),
     groups: join(stateFolder, "ftp-groups"),
     quotaLimits: join(stateFolder, "ftp-quota-limits"),

@@ -1,7 +1,7 @@
 /** What an operator would look at first: database, workers, registries, hosting nodes and alarms. */
 import { listAlarms } from "#alarms.ts";
 import { DatabaseUnavailable } from "#db/errors.ts";
-import { listPendingMigrations, MigrationError } from "#db/migrate.ts";
+import { listPendingFiles, MigrationError } from "#db/migrate.ts";
 import { statement } from "#db/statement.ts";
 import { listRegistries } from "#domains/registry/report.ts";
 import { listNodes } from "#hosting/nodes/manage.ts";
@@ -24,9 +24,9 @@ const workersAlive = statement(
 /** @param dataDir the data folder of `deedhouse start` */
 export async function checkInstallation(dataDir: string): Promise<Finding[]> {
   try {
-    const pending = await listPendingMigrations(findDatabase(dataDir));
+    const pending = await listPendingFiles(findDatabase(dataDir));
     if (pending.length > 0) {
-      const text = `the schema lacks ${pending.length} of this version's migrations, the first is ${pending[0]}`;
+      const text = `the schema lacks ${pending.length} of this version's files, the first is ${pending[0]}`;
       return [fault("database", text, "Run deedhouse migrate, or restart deedhouse start.")];
     }
     await using context = openOperatorContext(dataDir);

@@ -3,18 +3,13 @@ import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { ApiError } from "#errors.ts";
 
-// A renewal that an earlier release has begun becomes an order at its next step.
 const underWay = statement(
   "paid-under-way",
   `SELECT change_code AS code, kind, (input ->> 'years')::int4 AS years, renewal_id IS NOT NULL AS is_scheduled,
      CASE WHEN operator_note IS NOT NULL AND NOT EXISTS (SELECT FROM attempts WHERE attempts.change_id = changes.id)
        THEN renewal_id END AS gives_way
    FROM changes
-   WHERE domain_name = $name AND ended_at IS NULL AND kind IN ('renew', 'delete', 'restore')
-   UNION ALL
-   SELECT renewal_code, CASE status WHEN 'Lapsing' THEN 'delete' ELSE 'renew' END, period_years, true, NULL FROM renewals AS renewal
-   WHERE domain_name = $name AND ended_at IS NULL AND status <> 'Scheduled' AND phase IS DISTINCT FROM 'wait'
-     AND NOT EXISTS (SELECT FROM changes WHERE changes.renewal_id = renewal.id)`,
+   WHERE domain_name = $name AND ended_at IS NULL AND kind IN ('renew', 'delete', 'restore')`,
   {
     code: "text",
     kind: ["renew", "delete", "restore"],
