@@ -28,6 +28,7 @@ test("a domain has the three promised fields first, with timestamps in UTC and m
     ["expiration_date", "2027-04-18T07:45:21.100Z"],
     ["will_renew", false],
     ["registration_date", "2026-04-18T07:45:21.187Z"],
+    ["state", "active"],
     ["status", "ok"],
     ["name_servers", [{ name: "ns1.dns.example" }]],
     ["dnssec", null],

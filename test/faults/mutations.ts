@@ -65,8 +65,8 @@ export const mutations: readonly Mutation[] = [
     replacements: [
       {
         file: "src/domains/changes/proof.ts",
-        find: "data.clID === profile.registrarId)",
-        replace: "true)",
+        find: "if (info.clID === registrarId)",
+        replace: "if (true)",
       },
     ],
   },
