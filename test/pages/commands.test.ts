@@ -41,7 +41,7 @@ test("a page with a test of its own has the blocks of commands that this test ru
 
 test("what the running system refuses, another test does with success", () => {
   for (const [command, { success }] of Object.entries(refused)) {
-    const [, group, verb] = command.split(" ");
+    const [group, verb] = command.split(" ").filter((word) => !["deedhouse", "operator"].includes(word));
     const source = readFileSync(join(repository, success), "utf8");
     assert.match(source, new RegExp(`"${group}", "${verb}"`), `${success} does not run ${command}`);
   }

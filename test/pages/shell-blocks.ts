@@ -31,9 +31,15 @@ export function shellBlocks(): ShellBlock[] {
   });
 }
 
-/** What follows a prompt; the other lines are output. */
-const promptedOf = (lines: readonly string[]) =>
-  lines.filter((line) => line.startsWith("$ ")).map((line) => line.slice(2));
+/** What follows a prompt, and what continues it after a backslash; the other lines are output. */
+function promptedOf(lines: readonly string[]): string[] {
+  const prompted: string[] = [];
+  for (const line of lines) {
+    if (line.startsWith("$ ")) prompted.push(line.slice(2));
+    else if (prompted.at(-1)?.endsWith("\\")) prompted.push(line);
+  }
+  return prompted;
+}
 
 /** A command goes on after a backslash and inside of quotes. */
 function commandsOf(lines: readonly string[]): string[] {
