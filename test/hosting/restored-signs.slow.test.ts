@@ -69,6 +69,8 @@ test("a node that returns with an older disk is no sign of a restore, and accept
 });
 
 test("a node that cannot be reached delays only its own accounts", async () => {
+  // Since it was restarted, customers find it at another port.
+  await runSql(databaseUrl, "UPDATE hosting_nodes SET ftp_port = $1 WHERE id = 'second'", [second.ports.ftpPort]);
   await runSql(databaseUrl, "UPDATE hosting_nodes SET is_draining = id = 'second'");
   const waiting = await stage.create("waiting.example");
   await stage.agentLeaves();
