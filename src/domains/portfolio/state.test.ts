@@ -45,7 +45,7 @@ test("what threatens a name most is its state", () => {
 
 test("the page of the API explains the states in the order in which they apply", async () => {
   const page = await readFile(new URL("../../../docs/api.md", import.meta.url), "utf8");
-  const [, table = ""] = page.split("| state | |\n");
+  const [, table = ""] = page.split("| state | meaning |\n");
   const explained = [...(table.split("\n\n")[0] ?? "").matchAll(/^\| `([a-z_]+)` \|/gm)].map(([, state]) => state);
   assert.deepEqual(explained, domainStates);
 });

@@ -26,5 +26,6 @@ async function retry(context: OpenOperatorContext, identifier: string | undefine
   }
   if (node !== undefined) return { node, ...(await retryNode(context, node)), next_step: "now" };
   const account = await retryAccount(context, identifier ?? "");
-  return { identifier: account.identifier, ...(await findProgress(context, account.id)), next_step: "now" };
+  const { status, changes_pending } = await findProgress(context, account.id);
+  return { identifier: account.identifier, status, changes_pending, next_step: "now" };
 }
