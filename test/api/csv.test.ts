@@ -187,8 +187,9 @@ test("a long list takes no more memory than a short one", async () => {
     used.push(heapUsed + arrayBuffers);
   }
   const third = Math.floor(used.length / 3);
-  const begun = Math.max(...used.slice(0, third));
-  const later = Math.max(...used.slice(third));
+  // A look may come while a page is in memory, and that is a tenth of the file. What stays is what every look sees.
+  const begun = Math.min(...used.slice(0, third));
+  const later = Math.min(...used.slice(-third));
   assert.ok(bytes > manyNames * 150 && used.length > 10, `${bytes} bytes looked at ${used.length} times`);
   assert.ok(later - begun < bytes / 10, `${begun} bytes at first, ${later} later, for a file of ${bytes}`);
 });
