@@ -22,7 +22,7 @@ test("docs/hosting.md has the limits of the embedded node as they are", async ()
   const rows = Object.entries(defaultLimits).map(
     ([name, value]) => `| \`${name}\` | ${value.toLocaleString("en")} | ${commentOf(source, name)} |`,
   );
-  const printed = [begin, "| limit | default | |", "|---|---|---|", ...rows, end].join("\n");
+  const printed = [begin, "| limit | default | note |", "|---|---|---|", ...rows, end].join("\n");
   const before = await readFile(page, "utf8");
   const start = before.indexOf(begin);
   assert.ok(start >= 0 && before.includes(end), "the page has no place for the limits");
