@@ -86,7 +86,7 @@ function printKillPoints(cases: Cases): string {
     const reached = cases.filter((one) => one.point === id && one.isReached).length;
     return [String(index + 1), `\`${id}\``, means, String(reached)];
   });
-  return table(["", "kill point", "the worker is killed", "cases"], rows);
+  return table(["number", "kill point", "the worker is killed", "cases"], rows);
 }
 
 function printMatrix(points: readonly { id: string }[], faults: readonly Fault[], cases: Cases): string {
