@@ -1,7 +1,7 @@
 /** Databases and data folders from before 0.1.0 whose format is no longer read. They are refused, and stay as they are. */
 
 /** The last commit that reads them; docs/operating.md names it, too. */
-export const lastCommitWithEarlierFormats = "6f36445036";
+export const lastCommitWithEarlierFormats = "ecc6d4075d";
 
 /**
  * What to do about one of them.
