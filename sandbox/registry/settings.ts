@@ -70,8 +70,8 @@ export interface Settings {
   /** A contact has one role, at all names: it is never both a registrant and a technical contact. */
   contactPerRole: boolean;
   /**
-   * Who draws a name's authInfo. The registry sends its own to the registrant, so info does not show it, or shows it to the name's
-   * registrar too; or there is none.
+   * Who draws a name's authInfo, if there is one. The registry sends the one that it draws to the registrant; with "registry-shown",
+   * info also shows it to the name's registrar.
    */
   authInfo: "registrar" | "registry" | "registry-shown" | "none";
   /** Whether info shows the authInfo to the name's registrar, as RFC 5731 §3.1.2 does. */

@@ -20,8 +20,8 @@ export const shownAccounts = `(
        (SELECT sum(bytes)::int8 FROM hosting_traffic WHERE account_id = account.id
           AND month = to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM')) AS traffic_used_bytes,
        CASE WHEN node.kind = 'cpanel' THEN 0 ELSE host_names_max END AS host_names_max, error_text,
-       account.suspended_at,
-       reseller_suspended_at, reseller_suspended_reason, pack.name AS servicepack_name, ${ftpIsOpen} AS ftp_is_open, web_host, ready_at, account.updated_at,
+       account.suspended_at, reseller_suspended_at, reseller_suspended_reason, pack.name AS servicepack_name,
+       ${ftpIsOpen} AS ftp_is_open, web_host, ready_at, account.updated_at,
        ${provenHostNames} AS host_names
      FROM hosting_accounts AS account
        LEFT JOIN service_packs AS pack ON pack.id = servicepack_id AND pack.version = servicepack_version
