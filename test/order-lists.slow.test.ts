@@ -5,7 +5,7 @@ import { allStatements } from "#db/statement.ts";
 import { orderStatuses } from "#domains/orders/states.ts";
 import { testDatabase } from "./harness/database.ts";
 import { seededRandom } from "./harness/seeded-random.ts";
-import "#domains/managing/list-orders.ts";
+import "#domains/orders/list.ts";
 
 // The lists of orders count orders once, when they end. Whatever several connections do at once, the counts are what the rows
 // say. And a page among very many orders reads as little as one among few.

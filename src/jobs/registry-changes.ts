@@ -1,16 +1,16 @@
 /** Advances the changes of one registry for its owner: each row as soon as it is due, one step at a time. */
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import { DatabaseUnavailable } from "#db/errors.ts";
-import { advance } from "#domains/changes/advance.ts";
-import { machineName } from "#domains/changes/due.ts";
-import { dueScheduledChanges, dueUrgentChanges, dueValueChanges } from "#domains/managing/due-changes.ts";
-import { changeMachine } from "#domains/managing/machine.ts";
+import { advance } from "#domains/orders/advance.ts";
+import { machineName } from "#domains/orders/due.ts";
+import { dueScheduledChanges, dueUrgentChanges, dueValueChanges } from "#domains/orders/due-changes.ts";
 import { orderMachine } from "#domains/orders/machine.ts";
 import { dueOrders, findOrder } from "#domains/orders/orders.ts";
+import { changeMachine } from "#domains/orders/step.ts";
 import { LeaseLost } from "#domains/registry/owner-lease.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
-import { renewalMachine } from "#domains/renewals/machine.ts";
-import { dueRenewals } from "#domains/renewals/renewals.ts";
+import { renewalMachine } from "#domains/schedule/machine.ts";
+import { dueRenewals } from "#domains/schedule/renewals.ts";
 import { startMachine } from "#progress/engine.ts";
 
 /**

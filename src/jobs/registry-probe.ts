@@ -4,7 +4,7 @@
  */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { type ChangeName, wakeAll } from "#domains/changes/due.ts";
+import { type ChangeName, wakeAll } from "#domains/orders/due.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 
 /** Its payload: an id by which the answer is found, a space, and the registry's id. */

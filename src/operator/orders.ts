@@ -1,12 +1,12 @@
 import { type Command, Option } from "commander";
+import { cancelOrder } from "#domains/orders/cancel.ts";
 import {
   cancelChange,
   findChangeSettlement,
   reportChange,
   retryChange,
   settleChange,
-} from "#domains/managing/requests.ts";
-import { cancelOrder } from "#domains/orders/cancel.ts";
+} from "#domains/orders/operate.ts";
 import { listOrders, reportOrder } from "#domains/orders/report.ts";
 import { findSettleProgress, getOrder, requestSettlement, retryOrder } from "#domains/orders/requests.ts";
 import { isFinal, type OrderStatus, orderStatuses } from "#domains/orders/states.ts";

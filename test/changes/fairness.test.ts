@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { dueValueChanges } from "#domains/managing/due-changes.ts";
+import { dueValueChanges } from "#domains/orders/due-changes.ts";
 import { assertError } from "../harness/assert-reply.ts";
 import { startTestGateway, type TestGateway } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";

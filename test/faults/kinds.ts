@@ -3,7 +3,7 @@
  * registry; faults, kill points and judge follow from it.
  */
 import assert from "node:assert/strict";
-import type { ChangeKindName } from "#domains/managing/change-orders.ts";
+import type { ChangeKindName } from "#domains/orders/change-orders.ts";
 import type { CommandFault } from "../../sandbox/registry/faults.ts";
 import type { Domain } from "../../sandbox/registry/objects.ts";
 import type { Store } from "../../sandbox/registry/store.ts";

@@ -1,5 +1,5 @@
 /** The two tables of orders: registrations, and orders about registered names. */
-import { changeStates } from "#domains/managing/states.ts";
+import { changeStates } from "#domains/orders/change-states.ts";
 import { orderTransitions } from "#domains/orders/states.ts";
 
 /** A row of a table of states, as the documents name it. */

@@ -1,8 +1,8 @@
 /** The orders of a batch: placed by resellers, observed, cancelled, and disturbed by other registrants of their names. */
 import assert from "node:assert/strict";
 import { DatabaseUnavailable } from "#db/errors.ts";
-import { cancelChange } from "#domains/managing/requests.ts";
 import { cancelOrder } from "#domains/orders/cancel.ts";
+import { cancelChange } from "#domains/orders/operate.ts";
 import { isFinal } from "#domains/orders/states.ts";
 import { sleep, systemClock } from "#lib/clock.ts";
 import { OperatorError } from "#operator-error.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { changeKinds as namesOfKinds } from "#domains/managing/change-orders.ts";
+import { changeKinds as namesOfKinds } from "#domains/orders/change-orders.ts";
 import { changeKinds } from "./kinds.ts";
 import { mutations } from "./mutations.ts";
 import { kindParts, matrixFrame } from "./page.ts";

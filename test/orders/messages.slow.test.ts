@@ -1,9 +1,9 @@
 /** Messages of the registry that come late, and messages that must be read before anything else (rows 17, 25). */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { finishMessages } from "#domains/messages/messages.ts";
 import { cancelOrder } from "#domains/orders/cancel.ts";
 import { listOrders } from "#domains/orders/report.ts";
-import { finishMessages } from "#domains/registry/messages.ts";
 import { startTestGateway, type TestGateway } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
 import { assertEnds, creates, type PlacedOrder, place, registrarId, statusOf, until } from "./judge.ts";

@@ -1,10 +1,10 @@
 /** The database refuses what an owner of a registry's sessions begins or decides after its lease is over. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { begin, write } from "#domains/changes/write.ts";
 import { findOrderByCode, orderTable } from "#domains/orders/orders.ts";
+import { begin, write } from "#domains/orders/write.ts";
 import { LeaseLost, type OwnerLease } from "#domains/registry/owner-lease.ts";
-import { findRenewal, renewalTable } from "#domains/renewals/renewals.ts";
+import { findRenewal, renewalTable } from "#domains/schedule/renewals.ts";
 import { runSql } from "../harness/sql.ts";
 import { giveNames, renewalOf, startStage } from "../renewals/stage.ts";
 import { place, until } from "./judge.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { test } from "node:test";
-import { changeStates } from "#domains/managing/states.ts";
+import { changeStates } from "#domains/orders/change-states.ts";
 import { orderTransitions } from "#domains/orders/states.ts";
-import { renewalTransitions } from "#domains/renewals/states.ts";
+import { renewalTransitions } from "#domains/schedule/states.ts";
 import { hostingTransitions } from "#hosting/accounts/states.ts";
 import { moveTransitions } from "#hosting/moves/states.ts";
 import { needsText } from "#ote/plan.ts";

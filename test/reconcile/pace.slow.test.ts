@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { compareNames } from "#domains/portfolio/compare-names.ts";
+import { compareNames } from "#domains/compare/compare-names.ts";
 import { newSessions } from "#domains/registry/sessions.ts";
 import { openRegistryPool } from "#jobs/registry-pool.ts";
 import { domainCheck } from "#registry/epp/commands/domain/check.ts";

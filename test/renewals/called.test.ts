@@ -1,7 +1,7 @@
 /** A renewal is made due at the moment in which it writes that it waits. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { runRenewal } from "#domains/renewals/report.ts";
+import { runRenewal } from "#domains/schedule/report.ts";
 import { runSql } from "../harness/sql.ts";
 import { until } from "../orders/judge.ts";
 import { commands, own, startStage, untilRenewalIs } from "./stage.ts";

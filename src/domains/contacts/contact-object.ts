@@ -8,12 +8,12 @@
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { type ChangeRow, type ChangeTable, type Outcome, operatorRetryMs } from "#domains/changes/change.ts";
-import { type Answered, describeAnswer, send } from "#domains/changes/kind.ts";
-import { recordPreparation } from "#domains/changes/preparation.ts";
-import { later } from "#domains/changes/proof.ts";
 import { type Contact, type ContactRole, fullNameOf, isAscii, otherRoles, textsOf } from "#domains/contacts/contact.ts";
 import { type ContactRefs, digestsOf, type OwnedContact, storeContacts } from "#domains/contacts/stored.ts";
+import { type ChangeRow, type ChangeTable, type Outcome, operatorRetryMs } from "#domains/orders/change.ts";
+import { recordPreparation } from "#domains/orders/preparation.ts";
+import { type Answered, describeAnswer, send } from "#domains/orders/send.ts";
+import { later } from "#domains/registry/ask.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
 import { Secret } from "#lib/secret.ts";
 import { type ContactFieldValue, contactFieldElements } from "#registry/contact-fields.ts";

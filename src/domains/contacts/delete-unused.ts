@@ -8,11 +8,11 @@
  */
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import { later } from "#domains/changes/proof.ts";
+import { awaitIdleTurn } from "#domains/compare/compare-names.ts";
 import { contactOfProfile, profileColumnNames, profileColumns } from "#domains/contacts/contact.ts";
 import { digestsOf } from "#domains/contacts/stored.ts";
 import { isOfName, isOfOrder } from "#domains/contacts/use.ts";
-import { awaitIdleTurn } from "#domains/portfolio/compare-names.ts";
+import { later } from "#domains/registry/ask.ts";
 import { assertLeaseStands, lateFrameMs, mayBegin } from "#domains/registry/owner-lease.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
 import { contactDelete } from "#registry/epp/commands/contact/delete.ts";

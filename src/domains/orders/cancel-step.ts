@@ -5,11 +5,11 @@
  * is not in the portfolio.
  */
 
-import { believe, eventsByCode, type Kind, lostAnswer, type Proof, sendKind } from "#domains/changes/kind.ts";
-import { askInfo, later, type NameInfo, ofCommand, unansweredAttempts } from "#domains/changes/proof.ts";
-import { registeredOf, stillUnknown } from "#domains/orders/kind-create.ts";
+import { registeredOf, stillUnknown } from "#domains/kinds/create.ts";
 import { type Order, type OrderOutcome, orderTable, type Registered } from "#domains/orders/orders.ts";
+import { believe, eventsByCode, type Kind, lostAnswer, type Proof, sendKind } from "#domains/orders/send.ts";
 import type { OrderEvent } from "#domains/orders/states.ts";
+import { askInfo, later, type NameInfo, ofCommand, unansweredAttempts } from "#domains/registry/ask.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { domainDelete } from "#registry/epp/commands/domain/delete.ts";
 

@@ -1,8 +1,8 @@
-import { ChangeConflict } from "#domains/changes/change.ts";
-import { write } from "#domains/changes/write.ts";
+import { ChangeConflict } from "#domains/orders/change.ts";
 import { isUnsent } from "#domains/orders/machine.ts";
 import { findOrderByCode, type OrderContext, orderTable } from "#domains/orders/orders.ts";
 import { isFinal } from "#domains/orders/states.ts";
+import { write } from "#domains/orders/write.ts";
 
 /** `cancelling`: the create may have reached the registry. The order's steps find out, and then delete or keep the name. */
 export type CancelResult = "cancelled" | "cancelling" | "unknown" | "ended";

@@ -1,13 +1,13 @@
 /** What an order does in each of its states; states.ts says what follows. */
 import { raiseAlarm } from "#alarms.ts";
-import type { ChangeContext, Machine } from "#domains/changes/change.ts";
-import { sendKind, verifyKind } from "#domains/changes/kind.ts";
-import { later, ofCommand, unansweredAttempts } from "#domains/changes/proof.ts";
+import { check, claim, createKind, lookAtPending } from "#domains/kinds/create.ts";
 import { applyCancelRequest, cancelHeld, cancelPending } from "#domains/orders/cancel-step.ts";
-import { check, claim, createKind, lookAtPending } from "#domains/orders/kind-create.ts";
+import type { ChangeContext, Machine } from "#domains/orders/change.ts";
 import { type Order, type OrderOutcome, orderTable } from "#domains/orders/orders.ts";
+import { sendKind, verifyKind } from "#domains/orders/send.ts";
 import { settleOrder } from "#domains/orders/settle-step.ts";
 import { isFinal, isSettleable, nextOrderState, orderState } from "#domains/orders/states.ts";
+import { later, ofCommand, unansweredAttempts } from "#domains/registry/ask.ts";
 import { pauseCreates, resumeCreatesPausedFor } from "#domains/registry/pause.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 

@@ -9,15 +9,15 @@ import {
   longestWaitMs,
   type Outcome,
   type StepCopy,
-} from "#domains/changes/change.ts";
-import { dueRows, wake } from "#domains/changes/due.ts";
-import { placeFollowUps } from "#domains/changes/follow-up.ts";
-import { attemptsOf, parseAttempts } from "#domains/changes/proof.ts";
-import { createWriter } from "#domains/changes/write.ts";
-import { placeLocks } from "#domains/managing/lock-new-names.ts";
+} from "#domains/orders/change.ts";
+import { dueRows, wake } from "#domains/orders/due.ts";
+import { placeFollowUps } from "#domains/orders/follow-up.ts";
+import { placeLocks } from "#domains/orders/lock-new-names.ts";
 import { type OrderEvent, orderPhases, orderStates, orderStatuses } from "#domains/orders/states.ts";
+import { createWriter } from "#domains/orders/write.ts";
 import { enterPortfolio } from "#domains/portfolio/rows.ts";
 import type { Handles, ShownDomain } from "#domains/portfolio/shown.ts";
+import { attemptsOf, parseAttempts } from "#domains/registry/ask.ts";
 import { holdCreatesStopped, isPausedForCredit } from "#domains/registry/pause.ts";
 import type { Secret } from "#lib/secret.ts";
 

@@ -1,11 +1,11 @@
 /** What an operator sees of registration orders: lists, and everything about one order. */
 import { statement } from "#db/statement.ts";
-import { describeNextStep } from "#domains/changes/next-step.ts";
-import { attemptColumns, selectAttempts } from "#domains/changes/proof.ts";
-import { changePhases } from "#domains/managing/states.ts";
+import { changePhases } from "#domains/orders/change-states.ts";
+import { describeNextStep } from "#domains/orders/next-step.ts";
 import type { Order, OrderContext } from "#domains/orders/orders.ts";
 import { getOrder } from "#domains/orders/requests.ts";
 import { type OrderState, type OrderStatus, orderPhases, orderState, orderStatuses } from "#domains/orders/states.ts";
+import { attemptColumns, selectAttempts } from "#domains/registry/ask.ts";
 
 /** SQL: orders that need an operator: those with an open alarm, and those that a message contradicts. */
 const attention = `

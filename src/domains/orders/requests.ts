@@ -1,9 +1,9 @@
 /** An operator's requests to live orders. The order's next step carries them out, in the process that owns the registry's sessions. */
 import { statement } from "#db/statement.ts";
-import { isInDoubt } from "#domains/changes/proof.ts";
-import { requestOf } from "#domains/changes/request.ts";
 import { findOrderByCode, type Order, type OrderContext, orderTable } from "#domains/orders/orders.ts";
+import { requestOf } from "#domains/orders/request.ts";
 import { isFinal, isSettleable, orderState } from "#domains/orders/states.ts";
+import { isInDoubt } from "#domains/registry/ask.ts";
 import { OperatorError } from "#operator-error.ts";
 
 const findOpenCircuit = statement(

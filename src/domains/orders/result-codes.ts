@@ -1,5 +1,5 @@
 /** What the result codes of a create mean. */
-import { eventsByCode } from "#domains/changes/kind.ts";
+import { eventsByCode } from "#domains/orders/send.ts";
 import { nextOrderState, type OrderEvent } from "#domains/orders/states.ts";
 
 /** What the result codes of a `<create>` mean (RFC 5730 §3), unless a registry's profile says otherwise. */

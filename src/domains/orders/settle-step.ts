@@ -2,9 +2,10 @@
  * Settles an order: an operator says how it ended, and the registry must agree. An order is registered only if the registry
  * holds the name for us, and failed only if it does not, unless the operator forces it.
  */
-import { askInfo, later, type NameInfo } from "#domains/changes/proof.ts";
-import { isInPortfolio, registeredOf } from "#domains/orders/kind-create.ts";
+
+import { isInPortfolio, registeredOf } from "#domains/kinds/create.ts";
 import type { Order, OrderOutcome } from "#domains/orders/orders.ts";
+import { askInfo, later, type NameInfo } from "#domains/registry/ask.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 
 /** Compares what the operator says with what the registry shows. If they disagree, the settlement is refused and the order continues. */

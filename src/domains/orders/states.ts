@@ -7,7 +7,7 @@
  * registry has registered it for us, but has not said yet until when).
  */
 
-import { type StateColumns, stateOf, stateTable, type TransitionRow } from "#domains/changes/states.ts";
+import { type StateColumns, stateOf, stateTable, type TransitionRow } from "#domains/orders/state-table.ts";
 
 export const orderStatuses = [
   "NotProvisioned",

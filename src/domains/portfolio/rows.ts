@@ -1,6 +1,6 @@
 /**
  * The SQL by which names enter the portfolio (`domains`) and leave it. A new column of `domains` is filled here, and kept here in
- * `domains_ended` if its last value matters. Between the two, src/domains/renewals/renewals.ts updates the dates and `renewal_id`,
+ * `domains_ended` if its last value matters. Between the two, src/domains/schedule/renewals.ts updates the dates and `renewal_id`,
  * switch.ts there updates `will_renew`, looks.ts updates what looks show of names that may leave, and present.ts lists what
  * resellers see.
  */

@@ -4,8 +4,8 @@
  */
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import type { ChangeContext } from "#domains/changes/change.ts";
-import { type ChangeName, wakeAll } from "#domains/changes/due.ts";
+import type { ChangeContext } from "#domains/orders/change.ts";
+import { type ChangeName, wakeAll } from "#domains/orders/due.ts";
 
 const updateMaintenance = statement(
   "registry-maintenance",

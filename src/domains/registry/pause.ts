@@ -3,7 +3,7 @@ import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import { wakeAll } from "#domains/changes/due.ts";
+import { wakeAll } from "#domains/orders/due.ts";
 
 type PauseContext = Pick<Context, "database" | "clock" | "log">;
 

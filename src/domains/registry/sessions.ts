@@ -1,5 +1,5 @@
 import type { Context } from "#context.ts";
-import type { NameQueues } from "#domains/changes/turns.ts";
+import type { NameQueues } from "#domains/orders/turns.ts";
 import type { OwnerLease } from "#domains/registry/owner-lease.ts";
 import type { EppPool } from "#registry/epp/pool/pool.ts";
 import { TokenBucket } from "#registry/epp/pool/token-bucket.ts";
