@@ -38,7 +38,7 @@ async function startRun(t: TestContext, namesCount: number) {
   const pool = await openRegistryPool(context, profile);
   t.after(() => pool.drain(0));
   const clock = createManualClock(0);
-  const sessions = newSessions(context, profile, pool, clock);
+  const sessions = newSessions(context, profile, pool, { drainMessages: async () => true, lookClock: clock });
   const stop = new AbortController();
   t.after(() => stop.abort());
   return {

@@ -15,8 +15,8 @@ const suspects = statement(
      WHERE needs_operator AND done_at IS NULL
      UNION ALL
      SELECT domain_name, registry_id, 'order ' || order_code
-     FROM alarms JOIN registration_orders ON order_code = subject
-     WHERE alarms.kind = 'order' AND resolved_at IS NULL) AS suspect
+     FROM alarms JOIN orders ON order_code = subject
+     WHERE orders.kind = 'create' AND alarms.kind = 'order' AND resolved_at IS NULL) AS suspect
    WHERE NOT EXISTS (SELECT FROM domains WHERE domains.domain_name = suspect.domain_name)
    GROUP BY domain_name ORDER BY domain_name` as string,
   { domain_name: "text?", registry_id: "text?", source: "text?" },

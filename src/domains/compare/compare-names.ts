@@ -5,8 +5,8 @@
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { lookAtName } from "#domains/compare/look-at-name.ts";
+import { awaitIdleTurn } from "#domains/registry/idle-turn.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
-import { sleep } from "#lib/clock.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
 const dayMs = 24 * 60 * 60_000;
@@ -15,18 +15,15 @@ const nightMs = (3 * 60 + 23) * 60_000;
 /** All names are looked at within 30 days: this leaves room for looks that fail, and for a registry that is busy. */
 const everyDays = 10;
 const batchRows = 100;
-/** How long to wait before asking again whether sessions are idle. */
-const busyPauseMs = 1_000;
 
 /**
  * SQL: names that are due each night: those with an open order, with an order that has ended since then, and with a renewal that
- * is due. Its parameters are registry_id, suffixes, since and now.
+ * is due. Its parameters are registry_id, since and now.
  */
 export const activeNames = `
-  SELECT domain_name FROM changes WHERE registry_id = $registry_id AND ended_at IS NULL
-  UNION SELECT domain_name FROM changes WHERE registry_id = $registry_id AND ended_at >= $since::timestamptz
-  UNION SELECT domain_name FROM registration_orders
-    WHERE registry_id = $registry_id AND suffix = ANY ($suffixes::text[]) AND status = 'Finished' AND ended_at >= $since
+  SELECT domain_name FROM orders WHERE registry_id = $registry_id AND ended_at IS NULL AND kind <> 'create'
+  UNION SELECT domain_name FROM orders WHERE registry_id = $registry_id AND ended_at >= $since::timestamptz
+    AND (kind <> 'create' OR status = 'Finished')
   UNION SELECT domain_name FROM renewals WHERE registry_id = $registry_id AND ended_at IS NULL
     AND next_step_at <= $now::timestamptz + interval '1 day'`;
 
@@ -54,12 +51,11 @@ function nightBefore(now: Date): Date {
   return new Date(todayMs <= now.getTime() ? todayMs : todayMs - dayMs);
 }
 
-function dueBy({ clock }: Pick<Context, "clock">, { id, suffixes }: RegistryProfile) {
+function dueBy({ clock }: Pick<Context, "clock">, { id }: RegistryProfile) {
   const now = clock.now();
   const night = nightBefore(now);
   return {
     registry_id: id,
-    suffixes,
     now,
     night,
     since: new Date(night.getTime() - dayMs),
@@ -81,19 +77,5 @@ export async function compareNames(sessions: RegistrySessions, _round: number, e
       await context.database.query(noteLook, { name, now: context.clock.now() });
       if (look.is === "unknown") return;
     }
-  }
-}
-
-/** Waits for the lane, and until nobody else needs the sessions. @returns false when the work has ended */
-export async function awaitIdleTurn({ lookLane, pool }: RegistrySessions, ended: AbortSignal): Promise<boolean> {
-  const { promise: whenEnded, resolve } = Promise.withResolvers<false>();
-  const end = () => resolve(false);
-  ended.addEventListener("abort", end, { once: true });
-  try {
-    const isTurn = await Promise.race([lookLane.take({ isWanted: () => !ended.aborted }), whenEnded]);
-    while (!ended.aborted && !pool.isIdle()) await sleep(busyPauseMs, ended);
-    return isTurn && !ended.aborted;
-  } finally {
-    ended.removeEventListener("abort", end);
   }
 }

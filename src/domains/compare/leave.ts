@@ -6,14 +6,13 @@
 import { resolveAlarm } from "#alarms.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import { ChangeConflict } from "#domains/orders/change.ts";
-import { isUnsent } from "#domains/orders/machine.ts";
-import { findOrder, orderTable } from "#domains/orders/orders.ts";
+import { findOrder, OrderConflict } from "#domains/orders/order.ts";
 import { cancelScheduledOrder } from "#domains/orders/scheduled-order.ts";
+import { mayBeCancelled } from "#domains/orders/unsent.ts";
 import { write } from "#domains/orders/write.ts";
 import { type Departure, leavePortfolio } from "#domains/portfolio/rows.ts";
 import type { OwnerContext } from "#domains/registry/sessions.ts";
-import { findRenewal, renewalTable } from "#domains/schedule/renewals.ts";
+import { findRenewal, writeRenewal } from "#domains/schedule/renewals.ts";
 
 const leaveWithoutRenewal = statement(
   "domain-leave",
@@ -28,8 +27,7 @@ const leaveWithoutRenewal = statement(
 
 const liveOrders = statement(
   "departing-name-orders",
-  `SELECT id FROM registration_orders
-   WHERE domain_name = $name AND status IN ('NotProvisioned', 'Processing', 'Pending') ORDER BY id`,
+  "SELECT id FROM orders WHERE domain_name = $name AND kind = 'create' AND ended_at IS NULL ORDER BY id",
   { id: "int8" },
 );
 
@@ -43,7 +41,7 @@ export interface Leaving {
 
 /**
  * @param tx holds the lock of the name's row
- * @throws ChangeConflict when its renewal or an order was written meanwhile: start a new transaction
+ * @throws OrderConflict when its renewal or an order was written meanwhile: start a new transaction
  * @throws LeaseLost when this process no longer owns the registry
  */
 export async function leave(context: OwnerContext, tx: Transaction, leaving: Leaving): Promise<void> {
@@ -52,8 +50,8 @@ export async function leave(context: OwnerContext, tx: Transaction, leaving: Lea
   else await endRenewal(context, tx, renewalId, leaving);
   for (const { id } of await tx.query(liveOrders, { name })) {
     const order = await findOrder(context, id, tx);
-    if (!order || !isUnsent(order)) continue;
-    await write(context, orderTable, order, { event: "cancel", reason: "the name has left the portfolio" }, tx);
+    if (!order || !mayBeCancelled(order)) continue;
+    await write(context, order, { event: "cancel", reason: "the name has left the portfolio" }, tx);
   }
 }
 
@@ -74,6 +72,6 @@ async function endRenewal(
 ): Promise<void> {
   await cancelScheduledOrder(tx, id, { reason: `the name has left the portfolio: ${note}`, now: context.clock.now() });
   const renewal = await findRenewal({ clock: context.clock, database: tx }, id);
-  if (!renewal) throw new ChangeConflict();
-  await write(context, renewalTable, renewal, { event: "left", reason: note, departure }, tx);
+  if (!renewal) throw new OrderConflict();
+  await writeRenewal(context, renewal, { event: "left", reason: note, departure }, tx);
 }

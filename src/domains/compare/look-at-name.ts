@@ -30,8 +30,8 @@ const lockName = statement(
   "domain-to-compare",
   `SELECT domain.reseller_id, order_id, statuses, delegation, handles, dnssec, expiration_date, registry_ex_date, shown_at,
      renewal.status AS renewal_status, renewal.phase AS renewal_phase, ARRAY(
-       SELECT DISTINCT kind FROM changes WHERE changes.domain_name = domain.domain_name
-         AND changes.reseller_id = domain.reseller_id AND changes.status = 'Finished') AS kinds_done
+       SELECT DISTINCT kind FROM orders WHERE orders.domain_name = domain.domain_name
+         AND orders.reseller_id = domain.reseller_id AND orders.status = 'Finished') AS kinds_done
    FROM domains AS domain LEFT JOIN renewals AS renewal ON renewal.id = domain.renewal_id
    WHERE domain.domain_name = $name AND domain.registry_id = $registry_id FOR UPDATE OF domain`,
   {

@@ -7,7 +7,7 @@ import { raiseAlarm } from "#alarms.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { leave } from "#domains/compare/leave.ts";
-import { ChangeConflict } from "#domains/orders/change.ts";
+import { OrderConflict } from "#domains/orders/order.ts";
 import type { Departure } from "#domains/portfolio/rows.ts";
 import { isApproved, type TransferRecord, transferOf } from "#domains/portfolio/transfer.ts";
 import { later, type NameInfo } from "#domains/registry/ask.ts";
@@ -111,7 +111,7 @@ export async function seeAbsence(
       return await database.transaction((tx) => judgeAbsence(sessions, tx, name, absence));
     } catch (error) {
       // Its renewal or an order was written meanwhile.
-      if (!(error instanceof ChangeConflict)) throw error;
+      if (!(error instanceof OrderConflict)) throw error;
     }
   }
 }
@@ -119,7 +119,7 @@ export async function seeAbsence(
 /**
  * The same in a transaction that writes more.
  * @param transfer a message about a transfer to another registrar: if it explains what the look has shown, one look is enough
- * @throws ChangeConflict when another transaction has changed what belongs to the name: start a new transaction
+ * @throws OrderConflict when another transaction has changed what belongs to the name: start a new transaction
  */
 export async function judgeAbsence(
   sessions: RegistrySessions,

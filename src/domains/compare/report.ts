@@ -52,10 +52,7 @@ const lastDeparture = statement(
 const ordersOf = statement(
   "operator-domain-orders",
   `SELECT order_code, kind, status, phase, created_at, ended_at, reason FROM (
-     SELECT order_code, 'create' AS kind, status, phase, created_at, ended_at, reason FROM registration_orders
-     WHERE domain_name = $name
-     UNION ALL
-     SELECT change_code, kind, status, phase, created_at, ended_at, reason FROM changes WHERE domain_name = $name
+     SELECT order_code, kind, status, phase, created_at, ended_at, reason FROM orders WHERE domain_name = $name
      UNION ALL
      SELECT renewal_code, 'renewal', status, phase, created_at, ended_at, reason FROM renewals
      WHERE domain_name = $name) AS about ORDER BY created_at DESC LIMIT ${ordersMax}`,
@@ -113,13 +110,6 @@ const allOf = statement(
   { domain_name: "text" },
 );
 
-const suffixesOf = statement(
-  "operator-registry-suffixes",
-  `SELECT DISTINCT suffix FROM registration_orders
-   WHERE registry_id = $registry_id AND status = 'Finished' AND ended_at >= $since`,
-  { suffix: "text" },
-);
-
 const pageRows = 200;
 const activeForMs = 2 * 24 * 60 * 60_000;
 
@@ -131,8 +121,7 @@ export async function* namesOf(
 ): AsyncGenerator<string> {
   const now = clock.now();
   const since = new Date(now.getTime() - activeForMs);
-  const recent = all ? [] : await database.query(suffixesOf, { registry_id: registryId, since });
-  const values = { registry_id: registryId, since, now, suffixes: recent.map(({ suffix }) => suffix) };
+  const values = { registry_id: registryId, since, now };
   for (let after = ""; ; ) {
     const page = { registry_id: registryId, after, rows_max: pageRows };
     const rows = await (all ? database.query(allOf, page) : database.query(activeOf, { ...values, ...page }));

@@ -26,9 +26,9 @@ const noteSeen = statement(
 // The chore for expired codes replaces it (src/domains/kinds/auth-code/replace.ts).
 const endUnknown = statement(
   "auth-code-end-unknown",
-  `INSERT INTO auth_codes (domain_name, registry_id, change_code, expires_at, replace_at)
+  `INSERT INTO auth_codes (domain_name, registry_id, order_code, expires_at, replace_at)
    VALUES ($name, $registry_id, 'unknown', $now, $now)
-   ON CONFLICT (domain_name) DO UPDATE SET change_code = excluded.change_code, code_sealed = NULL,
+   ON CONFLICT (domain_name) DO UPDATE SET order_code = excluded.order_code, code_sealed = NULL,
      expires_at = excluded.expires_at, replace_at = excluded.replace_at`,
   {},
 );

@@ -30,10 +30,9 @@ import {
   refsOf,
   storeContacts,
 } from "#domains/contacts/stored.ts";
-import { type ChangeOrder, type ChangeOutcome, changeTable } from "#domains/orders/change-orders.ts";
 import { type OrderKind, type Plan, whileHeld } from "#domains/orders/kind.ts";
+import type { Order, Outcome } from "#domains/orders/order.ts";
 import { type LockedName, placeAnswers, placeChange, placeErrors } from "#domains/orders/place.ts";
-import { eventOfCreate } from "#domains/orders/result-codes.ts";
 import { lostAnswer } from "#domains/orders/send.ts";
 import type { Handles } from "#domains/portfolio/shown.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
@@ -85,14 +84,15 @@ export const contactsKind: OrderKind = {
     return planHandles(order.domain_name, info, { ...(registrant !== undefined && { registrant }), contacts });
   }),
 
-  async disputed(sessions, order, clTrid, code) {
+  async answered(sessions, order, { meaning, attempt, response }) {
     // RFC 5731 §3.2.5: the registry does not hold one of the contacts any more. It is made again.
-    if (code !== 2303) return;
+    if (meaning !== "disputed" || response.code !== 2303) return undefined;
     const refs = order.input as ContactRefs;
     for (const role of rolesIn(refs)) {
       const stored = await findStored(sessions.context, order.reseller_id, refs[role]!);
-      if (stored) await forgetContact(sessions, { ...stored, role }, clTrid);
+      if (stored) await forgetContact(sessions, { ...stored, role }, attempt.clTrid);
     }
+    return undefined;
   },
 };
 
@@ -120,12 +120,10 @@ function planHandles(name: string, info: DomainInfo, { registrant, contacts }: S
 }
 
 /** A contact that the registry does not hold yet comes first. */
-function planContact(sessions: RegistrySessions, row: ChangeOrder, wanted: WantedContact): Plan {
-  const meaning = (code: number) => eventOfCreate(code, sessions.profile.resultCodes);
-  const order = { table: changeTable, row, subject: "change_id", meaning } as const;
+function planContact(sessions: RegistrySessions, order: Order, wanted: WantedContact): Plan {
   return {
     is: "prepare",
-    async prepare(): Promise<ChangeOutcome> {
+    async prepare(): Promise<Outcome> {
       const ensured = await ensureContact(sessions, order, wanted);
       switch (ensured.is) {
         case "held":
@@ -149,7 +147,7 @@ function planContact(sessions: RegistrySessions, row: ChangeOrder, wanted: Wante
 }
 
 /** At a registry without contacts they are ours alone. */
-async function keepOurs(sessions: RegistrySessions, order: ChangeOrder, refs: ContactRefs): Promise<Plan> {
+async function keepOurs(sessions: RegistrySessions, order: Order, refs: ContactRefs): Promise<Plan> {
   await keepLocalContacts(sessions, order.reseller_id, refs);
   const [row] = await sessions.context.database.query(presentHandles, { name: order.domain_name });
   const present = (row?.handles ?? { contacts: [] }) as Handles;

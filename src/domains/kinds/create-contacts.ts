@@ -17,11 +17,11 @@ import {
   localHandles,
   objectRoleOf,
   type SentHandles,
-  type WantedContact,
 } from "#domains/contacts/contact-object.ts";
-import { type ContactRefs, findStored, type OwnedContact, storeContacts } from "#domains/contacts/stored.ts";
-import { type Order, type OrderOutcome, orderTable } from "#domains/orders/orders.ts";
-import { eventOfCreate } from "#domains/orders/result-codes.ts";
+import { findStored, type OwnedContact, storeContacts } from "#domains/contacts/stored.ts";
+import type { OrderedName } from "#domains/kinds/registration.ts";
+import type { Plan } from "#domains/orders/kind.ts";
+import type { Order } from "#domains/orders/order.ts";
 import { pauseCreates } from "#domains/registry/pause.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 
@@ -64,12 +64,14 @@ export async function findKnownContact(
 /** What a create says about people: nothing at a thin registry, where contacts are ours alone. */
 type OrderContacts =
   | { handles: SentHandles | undefined; instead?: undefined }
-  | { handles?: undefined; instead: OrderOutcome };
+  | { handles?: undefined; instead: Instead };
+
+type Instead = Extract<Plan, { is: "refused" | "unknown" }>;
 
 /** Makes sure that the registry holds the order's contacts. Returns their ids, or why the order has to wait or end. */
 export async function ensureContacts(sessions: RegistrySessions, order: Order): Promise<OrderContacts> {
   const { dataModel, contactTypes } = sessions.profile;
-  const refs = order.contacts as ContactRefs | null;
+  const { contacts: refs } = order.input as OrderedName;
   if (dataModel === "thin") {
     if (refs) await keepLocalContacts(sessions, order.reseller_id, refs);
     return { handles: refs ? localHandles(refs) : undefined };
@@ -83,7 +85,7 @@ export async function ensureContacts(sessions: RegistrySessions, order: Order): 
       digest === undefined
         ? await ensureProfile(sessions, order, role)
         : await ensureGiven(sessions, order, digest, role);
-    if (ensured.is !== "held") return { instead: await outcomeOf(sessions, ensured) };
+    if (ensured.is !== "held") return { instead: await planWithout(sessions, ensured) };
     ids.set(keyOf(role), ensured.id);
   }
   const idOf = (role: ContactRole) => ids.get(keyOf(role))!;
@@ -98,7 +100,7 @@ async function ensureProfile(sessions: RegistrySessions, order: Order, role: Con
   const id = await findKnownContact(sessions, order, role);
   if (id !== undefined) return { is: "held", id };
   const read = await readProfile(sessions.context, order.reseller_id);
-  return read ? ensureOwned(sessions, order, { ...read.contact, role }) : gone("the reseller's profile is gone");
+  return read ? ensureContact(sessions, order, { ...read.contact, role }) : gone("the reseller's profile is gone");
 }
 
 async function ensureGiven(
@@ -108,39 +110,32 @@ async function ensureGiven(
   role: ContactRole,
 ): Promise<EnsuredContact> {
   const stored = await findStored(sessions.context, order.reseller_id, digest);
-  return stored ? ensureOwned(sessions, order, { ...stored, role }) : gone("the order's contacts were erased");
+  return stored ? ensureContact(sessions, order, { ...stored, role }) : gone("the order's contacts were erased");
 }
 
-function ensureOwned(sessions: RegistrySessions, order: Order, wanted: WantedContact): Promise<EnsuredContact> {
-  const meaning = (code: number) => eventOfCreate(code, sessions.profile.resultCodes);
-  return ensureContact(sessions, { table: orderTable, row: order, subject: "order_id", meaning }, wanted);
-}
-
-async function outcomeOf(
+async function planWithout(
   { context, profile }: RegistrySessions,
   ensured: Exclude<EnsuredContact, { is: "held" }>,
-): Promise<OrderOutcome> {
+): Promise<Instead> {
   switch (ensured.is) {
     case "unreachable":
-      return { event: "unreachable", countsAsFailure: true };
+      return { is: "unknown", reason: "the registry could not be reached" };
     case "refused":
-      return { event: "rejected", reason: ensured.reason, operatorNote: ensured.operatorNote };
+      return { ...ensured, as: "rejected" };
     case "operator-needed": {
       const { reason, operatorNote, isConfiguration } = ensured;
       if (isConfiguration) await pauseCreates(context, profile.id, "configuration", reason);
-      return { event: "operator-needed", reason, operatorNote };
+      return { is: "refused", as: "failed", reason, operatorNote };
     }
-    case "not-made": {
-      const { reason, nextStepAt } = ensured;
-      return { event: "not-executed", countsAsFailure: true, reason, nextStepAt };
-    }
+    case "not-made":
+      return { is: "unknown", reason: ensured.reason, nextStepAt: ensured.nextStepAt };
   }
 }
 
 /** The registry has answered this command of the order that it does not hold one of its contacts. */
 export async function forgetContacts(sessions: RegistrySessions, order: Order, clTrid: string): Promise<void> {
   const { reseller_id: resellerId } = order;
-  const refs = (order.contacts ?? {}) as ContactRefs;
+  const { contacts: refs = {} } = order.input as OrderedName;
   const read = await readProfile(sessions.context, resellerId);
   for (const role of contactRoles) {
     sessions.contacts.delete(`${resellerId} ${objectRoleOf(sessions.profile, role)}`);

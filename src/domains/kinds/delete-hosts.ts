@@ -8,8 +8,8 @@ import { lookAtHosts } from "#domains/kinds/look-at-hosts.ts";
 import { before, foundOf, planOfRest, planToStay } from "#domains/kinds/put-back.ts";
 import { type Renamed, sacrificialName, showRename } from "#domains/kinds/renamed-hosts.ts";
 import { isScheduled } from "#domains/kinds/scheduled.ts";
-import type { ChangeOrder } from "#domains/orders/change-orders.ts";
 import type { Plan } from "#domains/orders/kind.ts";
+import type { Order } from "#domains/orders/order.ts";
 import type { Ask } from "#domains/registry/ask.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import type { DomainInfo } from "#registry/epp/commands/domain/info.ts";
@@ -36,7 +36,7 @@ const shownNamesMax = 10;
 /** @returns nothing when no host is in the way of the delete */
 export async function planHosts(
   sessions: RegistrySessions,
-  order: ChangeOrder,
+  order: Order,
   info: DomainInfo,
   ask: Ask,
 ): Promise<Plan | undefined> {
@@ -79,7 +79,7 @@ export async function planHosts(
 /** A host that other names use is renamed, or the order waits for an operator. Whose names they are is said to nobody. */
 function planUsed(
   sessions: RegistrySessions,
-  order: ChangeOrder,
+  order: Order,
   info: DomainInfo,
   ask: Ask,
   { hosts, used }: { hosts: readonly HostInfo[]; used: HostInfo },
@@ -102,7 +102,7 @@ function planUsed(
 /** Shows the new names of hosts whose renaming the registry shows. @returns why that is not known */
 async function showRenames(
   sessions: RegistrySessions,
-  order: ChangeOrder,
+  order: Order,
   below: readonly string[],
   ask: Ask,
 ): Promise<Plan | undefined> {

@@ -10,11 +10,11 @@ import { planHosts } from "#domains/kinds/delete-hosts.ts";
 import { dropPutBack, foundOf, planPutBack, planToStay, refusedDelete } from "#domains/kinds/put-back.ts";
 import { whileInPortfolio } from "#domains/kinds/scheduled.ts";
 import { findUnderWay } from "#domains/kinds/underway.ts";
-import type { ChangeEnd, ChangeOrder } from "#domains/orders/change-orders.ts";
+import { ofCommand } from "#domains/orders/attempts.ts";
 import { type OrderKind, type Plan, refusedByStatus } from "#domains/orders/kind.ts";
+import type { Order, OrderEnd } from "#domains/orders/order.ts";
 import { placeAnswers, placeChange, placeErrors } from "#domains/orders/place.ts";
-import { parsePathName } from "#domains/portfolio/read.ts";
-import { type Ask, type NameInfo, ofCommand } from "#domains/registry/ask.ts";
+import type { Ask, NameInfo } from "#domains/registry/ask.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { addDays } from "#domains/registry/terms.ts";
 import { ApiError, invalidField } from "#errors.ts";
@@ -22,6 +22,7 @@ import { isServerFault, isSuccess } from "#registry/epp/codes.ts";
 import { domainDelete } from "#registry/epp/commands/domain/delete.ts";
 import type { DomainInfo } from "#registry/epp/commands/domain/info.ts";
 import { domainName } from "#use-case/docs.ts";
+import { parsePathName } from "#use-case/path-name.ts";
 import type { UseCase } from "#use-case/use-case.ts";
 
 const deleteName = "domain:delete";
@@ -47,24 +48,16 @@ export const deleteOrderKind: OrderKind = {
   // A name that is gone after its delete was sent has left by it.
   plan: (sessions, order, name, ask) =>
     (isSent(order) ? planDelete : whileInPortfolio(planDelete))(sessions, order, name, ask),
-
-  meaning(code) {
-    // The deletion has begun: RFC 5731 §3.2.2.
-    if (code === 1001) return "answered";
-    // An earlier delete, whose answer was lost, may prohibit this one: `<info>` decides.
-    return code === 2304 ? "disputed" : undefined;
-  },
-
   refused: refusedDelete,
 };
 
 /** Whether one of its deletes was not refused for certain: a name that is gone, or somebody else's, may have left by it. */
-const isSent = ({ attempts }: ChangeOrder) =>
+const isSent = ({ attempts }: Order) =>
   ofCommand(attempts, deleteName).some(
     ({ result_code: code }) => code === null || isSuccess(code) || isServerFault(code),
   );
 
-async function planDelete(sessions: RegistrySessions, order: ChangeOrder, name: NameInfo, ask: Ask): Promise<Plan> {
+async function planDelete(sessions: RegistrySessions, order: Order, name: NameInfo, ask: Ask): Promise<Plan> {
   if (name.is === "absent" || name.is === "held-by-other") dropPutBack(order);
   switch (name.is) {
     case "unknown":
@@ -80,7 +73,7 @@ async function planDelete(sessions: RegistrySessions, order: ChangeOrder, name: 
   }
 }
 
-async function planHeld(sessions: RegistrySessions, order: ChangeOrder, info: DomainInfo, ask: Ask): Promise<Plan> {
+async function planHeld(sessions: RegistrySessions, order: Order, info: DomainInfo, ask: Ask): Promise<Plan> {
   const { statuses, rgpStatuses } = info;
   if (rgpStatuses.includes("pendingRestore")) {
     dropPutBack(order);
@@ -110,7 +103,7 @@ function isInAddGrace({ context, profile }: RegistrySessions, { rgpStatuses, crD
 }
 
 /** @param info of a name that the registry is deleting */
-function endOf(sessions: RegistrySessions, order: ChangeOrder, info?: DomainInfo): ChangeEnd {
+function endOf(sessions: RegistrySessions, order: Order, info?: DomainInfo): OrderEnd {
   const { is_free: isFree } = order.found as Sent;
   // The registry counts from its delete, which came after our command.
   const sent = ofCommand(order.attempts, deleteName).at(0);

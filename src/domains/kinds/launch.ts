@@ -3,7 +3,7 @@
  * the claims phase some names need a claims notice that their registrant has acknowledged. Registries refuse other creates by
  * codes and texts that say nothing about it, so after a refusal they are asked.
  */
-import type { Order } from "#domains/orders/orders.ts";
+import type { Order } from "#domains/orders/order.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
 import { isSuccess } from "#registry/epp/codes.ts";
 import { claimsCheck, claimsReason, openPhaseCheck } from "#registry/epp/commands/domain/launch.ts";

@@ -11,8 +11,8 @@ import {
   superordinateOf,
   type WantedHost,
 } from "#domains/name-servers/wanted.ts";
-import type { ChangeOrder } from "#domains/orders/change-orders.ts";
 import { type OrderKind, type Plan, whileHeld } from "#domains/orders/kind.ts";
+import type { Order } from "#domains/orders/order.ts";
 import { placeAnswers, placeChange, placeErrors } from "#domains/orders/place.ts";
 import { withGlue } from "#domains/portfolio/shown.ts";
 import type { Ask } from "#domains/registry/ask.ts";
@@ -38,11 +38,11 @@ const requestBody = Type.Object(
 // `found` of an order names the host of its last command about a host.
 const hostInDoubt = statement(
   "change-host-in-doubt",
-  `SELECT change_code FROM changes AS other
+  `SELECT order_code FROM orders AS other
    WHERE registry_id = $registry_id AND ended_at IS NULL AND id <> $id AND found ->> 'host' = $host
      AND EXISTS (SELECT FROM attempts
-       WHERE attempts.change_id = other.id AND answered_at IS NULL AND command LIKE 'host:%') LIMIT 1`,
-  { change_code: "text" },
+       WHERE attempts.order_id = other.id AND answered_at IS NULL AND command LIKE 'host:%') LIMIT 1`,
+  { order_code: "text" },
 );
 
 // The name above a host shows its addresses; so does no other name.
@@ -72,7 +72,7 @@ export const nameserversKind: OrderKind = {
 /** Hosts are made ready one after the other; then the name delegates to them. */
 async function planObjects(
   sessions: RegistrySessions,
-  order: ChangeOrder,
+  order: Order,
   info: DomainInfo,
   { wanted, ask }: { wanted: readonly WantedHost[]; ask: Ask },
 ): Promise<Plan> {
@@ -90,7 +90,7 @@ async function planObjects(
     const { host, command } = step;
     const [other] = await context.database.query(hostInDoubt, { id: order.id, registry_id: registry.id, host });
     if (!other) return { is: "send", command, found: { host } };
-    return { is: "unknown", reason: `a command of ${other.change_code} about ${host} may still be executed` };
+    return { is: "unknown", reason: `a command of ${other.order_code} about ${host} may still be executed` };
   }
   if (step.is !== "ready") return step;
   return planUpdate(order.domain_name, "objects", {
@@ -100,7 +100,7 @@ async function planObjects(
 }
 
 /** The name above a host shows its addresses. */
-async function showGlue({ context, profile }: RegistrySessions, order: ChangeOrder, glue: Glue): Promise<void> {
+async function showGlue({ context, profile }: RegistrySessions, order: Order, glue: Glue): Promise<void> {
   for (const [host, addresses] of glue) {
     const above = superordinateOf(host, profile);
     if (above !== undefined && above !== order.domain_name) {
@@ -110,7 +110,7 @@ async function showGlue({ context, profile }: RegistrySessions, order: ChangeOrd
   if (order.shown) order.shown = withGlue(order.shown, order.domain_name, glue);
 }
 
-function planAttributes({ domain_name: domainName }: ChangeOrder, info: DomainInfo, wanted: WantedHost[]): Plan {
+function planAttributes({ domain_name: domainName }: Order, info: DomainInfo, wanted: WantedHost[]): Plan {
   const present = new Map(info.nameServers?.hosts.map((host) => [host.name.toLowerCase(), host]));
   const servers = wanted.map(({ name, addresses }) => {
     return { name, addresses: addresses ?? present.get(name)?.addresses.map(canonicalAddress) ?? [] };

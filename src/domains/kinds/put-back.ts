@@ -5,8 +5,8 @@
 
 import { lookAtHosts } from "#domains/kinds/look-at-hosts.ts";
 import { type Renamed, showRename } from "#domains/kinds/renamed-hosts.ts";
-import type { ChangeOrder, ChangeOutcome } from "#domains/orders/change-orders.ts";
 import type { Plan } from "#domains/orders/kind.ts";
+import type { Order, Outcome } from "#domains/orders/order.ts";
 import { withGlue } from "#domains/portfolio/shown.ts";
 import type { Ask } from "#domains/registry/ask.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
@@ -39,24 +39,24 @@ interface Refusal {
   isOperators: boolean;
 }
 
-export const foundOf = (order: ChangeOrder) => order.found as DeleteFound;
+export const foundOf = (order: Order) => order.found as DeleteFound;
 
 /** What `before` of an order is, if nothing was taken away yet. */
-export function before(order: ChangeOrder, info: DomainInfo, hosts: readonly HostInfo[]): DeleteFound {
+export function before(order: Order, info: DomainInfo, hosts: readonly HostInfo[]): DeleteFound {
   const { before: known } = foundOf(order);
   const delegated = info.nameServers?.hosts.map(({ name }) => name.toLowerCase()) ?? [];
   return { before: known ?? { delegated, hosts: hosts.map(({ name, addresses }) => ({ name, addresses })) } };
 }
 
 /** Forgets what the name had: it is not ours, or nothing about it can be changed now. */
-export function dropPutBack(order: ChangeOrder): void {
+export function dropPutBack(order: Order): void {
   order.found = { ...foundOf(order), before: undefined, renamed: undefined, stays: undefined };
 }
 
 /** The plan of an order that cannot go on: whatever it took away comes back first. */
 export function planToStay(
   sessions: RegistrySessions,
-  order: ChangeOrder,
+  order: Order,
   info: DomainInfo,
   ask: Ask,
   refusal: Refusal,
@@ -74,14 +74,14 @@ const advice =
   "; set sacrificialSuffix in the registry's profile, or ask the registry, and settle the order if it cannot be done";
 
 /** @returns the plan of an order that has put everything back, for as long as nothing has changed */
-export function planOfRest({ context, profile }: RegistrySessions, order: ChangeOrder): Plan | undefined {
+export function planOfRest({ context, profile }: RegistrySessions, order: Order): Plan | undefined {
   const { rests } = foundOf(order);
   if (!rests || rests.suffix !== (profile.sacrificialSuffix ?? null)) return undefined;
   return context.clock.now() < new Date(rests.until) ? planOf(rests) : undefined;
 }
 
 /** A refusal of the registry. @param command that was refused; undefined: what `<info>` shows forbids it */
-export function refusedDelete(order: ChangeOrder, refusal: ChangeOutcome, command?: string): ChangeOutcome {
+export function refusedDelete(order: Order, refusal: Outcome, command?: string): Outcome {
   const found = foundOf(order);
   const { attempt, reason = "", operatorNote } = refusal;
   if (found.stays && attempt) {
@@ -104,14 +104,9 @@ const isHostInTheWay = (command: string, code: number | null | undefined) =>
   command.startsWith("host:") || (command === "domain:delete" && code === 2305);
 
 /** The next command that puts something back; at the end what the order was refused for. */
-export async function planPutBack(
-  sessions: RegistrySessions,
-  order: ChangeOrder,
-  info: DomainInfo,
-  ask: Ask,
-): Promise<Plan> {
+export async function planPutBack(sessions: RegistrySessions, order: Order, info: DomainInfo, ask: Ask): Promise<Plan> {
   const { before: had, stays, renamed = [] } = foundOf(order);
-  if (!stays) throw new Error(`${order.change_code} has nothing to put back`);
+  if (!stays) throw new Error(`${order.order_code} has nothing to put back`);
   if (!had) return endOfStay(sessions, order, stays, stays.reason);
   const present = info.nameServers?.hosts.map(({ name }) => name.toLowerCase()) ?? [];
   const known = new Set([...had.delegated, ...renamed.map(({ to }) => to)]);
@@ -144,7 +139,7 @@ export async function planPutBack(
   return endOfStay(sessions, order, stays, reason);
 }
 
-function endOfStay({ context, profile }: RegistrySessions, order: ChangeOrder, stays: Refusal, reason: string): Plan {
+function endOfStay({ context, profile }: RegistrySessions, order: Order, stays: Refusal, reason: string): Plan {
   const refusal = { reason, isOperators: stays.isOperators };
   const until = addDays(context.clock.now(), restDays).toISOString();
   const rests = { ...refusal, until, suffix: profile.sacrificialSuffix ?? null };

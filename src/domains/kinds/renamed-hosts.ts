@@ -4,7 +4,7 @@
  */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import type { ChangeOrder } from "#domains/orders/change-orders.ts";
+import type { Order } from "#domains/orders/order.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 
 /** A host's name before and after. */
@@ -41,7 +41,7 @@ const rename = statement(
 /** The portfolio shows a host's new name at all names that use it, and their resellers get an event. It may be repeated. */
 export async function showRename(
   { context }: RegistrySessions,
-  { registry_id, domain_name: name }: ChangeOrder,
+  { registry_id, domain_name: name }: Order,
   { from, to }: Renamed,
 ): Promise<void> {
   const note = `name_servers: "${from}" became "${to}" with an order to delete ${name}`;

@@ -5,11 +5,12 @@
  */
 
 import { postponeLook } from "#domains/compare/looks.ts";
-import { eventOfRenew, isRefusal, meaningOfRenew } from "#domains/kinds/renew-codes.ts";
 import { isScheduled, whileInPortfolio } from "#domains/kinds/scheduled.ts";
-import type { ChangeEnd, ChangeOrder } from "#domains/orders/change-orders.ts";
+import { ofCommand } from "#domains/orders/attempts.ts";
 import { type OrderKind, type Plan, refusedByStatus, whileHeld } from "#domains/orders/kind.ts";
-import { later, ofCommand } from "#domains/registry/ask.ts";
+import type { Order, OrderEnd } from "#domains/orders/order.ts";
+import { isRefusal, meaningOf } from "#domains/orders/result-codes.ts";
+import { later } from "#domains/registry/ask.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import {
   dayOf,
@@ -52,7 +53,6 @@ export const renewOrderKind: OrderKind = {
   isPaid: true,
   pendingStatus: "pendingRenew",
   plan: whileInPortfolio(whileHeld(planRenew)),
-  meaning: (code, { profile }) => eventOfRenew(code, profile.renewalResultCodes),
 
   settledEnd({ shown, found }) {
     if (shown?.ex_date) return { renewedUntil: new Date(shown.ex_date) };
@@ -61,7 +61,7 @@ export const renewOrderKind: OrderKind = {
   },
 };
 
-function planRenew(sessions: RegistrySessions, order: ChangeOrder, info: DomainInfo): Plan | Promise<Plan> {
+function planRenew(sessions: RegistrySessions, order: Order, info: DomainInfo): Plan | Promise<Plan> {
   const isDateOurs = sessions.profile.expiry === "ours";
   const exDate = isDateOurs ? reckonedExDate(sessions, order) : info.exDate;
   if (!exDate) return { is: "unknown", reason: "info brought no exDate" };
@@ -88,7 +88,7 @@ function unclear(reason: string): Plan {
 }
 
 /** The exDate at a registry that shows none: what was paid, and the years that the registry has added by itself. */
-function reckonedExDate({ context, profile }: RegistrySessions, { registry_ex_date }: ChangeOrder): Date | undefined {
+function reckonedExDate({ context, profile }: RegistrySessions, { registry_ex_date }: Order): Date | undefined {
   if (registry_ex_date === null) return undefined;
   let exDate = registry_ex_date;
   if (profile.atExpiry === "auto-renew") while (exDate <= context.clock.now()) exDate = termAfter(exDate, 1);
@@ -96,9 +96,9 @@ function reckonedExDate({ context, profile }: RegistrySessions, { registry_ex_da
 }
 
 /** At a registry that shows no dates an answer is the proof; without one, a second renew might be executed too. */
-function planUnseen({ profile }: RegistrySessions, order: ChangeOrder, base: Date, years: number): Plan {
+function planUnseen({ profile }: RegistrySessions, order: Order, base: Date, years: number): Plan {
   const isTaken = ofCommand(order.attempts, renewName).some(
-    ({ result_code: code }) => code !== null && meaningOfRenew(code, profile.renewalResultCodes) === "answered",
+    ({ result_code: code }) => code !== null && meaningOf(code, "renew", profile) === "answered",
   );
   if (isTaken) return { is: "done", end: { renewedUntil: termAfter(base, years) } };
   const what = order.status === "Pending" ? "a pending renew was decided" : "the answer to a renew was lost";
@@ -108,12 +108,7 @@ function planUnseen({ profile }: RegistrySessions, order: ChangeOrder, base: Dat
 }
 
 /** What the registry has renewed by itself counts, and what it has given beyond an earlier order. */
-async function planFirst(
-  sessions: RegistrySessions,
-  order: ChangeOrder,
-  info: DomainInfo,
-  exDate: Date,
-): Promise<Plan> {
+async function planFirst(sessions: RegistrySessions, order: Order, info: DomainInfo, exDate: Date): Promise<Plan> {
   const { years, expiration_date } = order.input as OrderedRenewal;
   if (isScheduled(order)) {
     const base = new Date((order.found as Sent).base_ex_date ?? expiration_date);
@@ -130,12 +125,7 @@ async function planFirst(
 }
 
 /** Whether it is known why the registry shows a later term than the one that an order renews, and that no reseller has paid for it. */
-function isExplained(
-  { context, profile }: RegistrySessions,
-  order: ChangeOrder,
-  info: DomainInfo,
-  term: Date,
-): boolean {
+function isExplained({ context, profile }: RegistrySessions, order: Order, info: DomainInfo, term: Date): boolean {
   const { expiration_date: here, registry_ex_date: known } = order;
   if (here === null || known === null || isNextTerm(term, here)) return false;
   const termEndsAt = known < term ? known : term;
@@ -143,7 +133,7 @@ function isExplained(
 }
 
 /** The term has been paid for: here, in a time that a restored database has lost, or by an operator at the registry. */
-async function refuseExtended({ context }: RegistrySessions, order: ChangeOrder, exDate: Date): Promise<Plan> {
+async function refuseExtended({ context }: RegistrySessions, order: Order, exDate: Date): Promise<Plan> {
   // The look that follows takes over the new term as a whole.
   order.shown = undefined;
   await context.database.query(postponeLook, { name: order.domain_name, look_at: context.clock.now() });
@@ -152,7 +142,7 @@ async function refuseExtended({ context }: RegistrySessions, order: ChangeOrder,
   return { is: "refused", as: "rejected", reason };
 }
 
-function planSend(sessions: RegistrySessions, order: ChangeOrder, info: DomainInfo, base: Date, years: number): Plan {
+function planSend(sessions: RegistrySessions, order: Order, info: DomainInfo, base: Date, years: number): Plan {
   const { profile } = sessions;
   const { domain_name: name } = order;
   if (profile.renew === "none") {
@@ -174,7 +164,7 @@ function planSend(sessions: RegistrySessions, order: ChangeOrder, info: DomainIn
 }
 
 /** Whether one of its commands was not refused for certain. Even if `<info>` has shown nothing of it, it may still arrive. */
-function mayBeExecuted(sessions: RegistrySessions, order: ChangeOrder): boolean {
+function mayBeExecuted(sessions: RegistrySessions, order: Order): boolean {
   const { profile } = sessions;
   const isDateOurs = profile.expiry === "ours";
   // What the schedule orders is repeated without an operator once `<info>` has shown that it was not executed and no frame is in transit.
@@ -183,7 +173,7 @@ function mayBeExecuted(sessions: RegistrySessions, order: ChangeOrder): boolean 
   return order.attempts.some(({ result_code: code, committed_at: sentAt, answered_at: answeredAt }) => {
     // Where nothing shows that a renew was not executed, its attempt stays open; one that was closed was not sent.
     if (code === null) return isDateOurs ? answeredAt === null : since === undefined || sentAt > since;
-    if (isRefusal(meaningOfRenew(code, profile.renewalResultCodes))) return false;
+    if (isRefusal(meaningOf(code, "renew", profile))) return false;
     return isInDoubt || since === undefined;
   });
 }
@@ -192,7 +182,7 @@ function mayBeExecuted(sessions: RegistrySessions, order: ChangeOrder): boolean 
  * A reseller's term moves by what it ordered, even where the registry's has moved by more. The next scheduled renewal then finds
  * itself done.
  */
-function endOf(order: ChangeOrder, base: Date, years: number, exDate: Date): ChangeEnd {
+function endOf(order: Order, base: Date, years: number, exDate: Date): OrderEnd {
   if (isScheduled(order)) return endOfScheduled(order, base, years, exDate);
   const wanted = termAfter(base, years);
   if (!isNextTerm(wanted, exDate)) return { renewedUntil: exDate };
@@ -201,7 +191,7 @@ function endOf(order: ChangeOrder, base: Date, years: number, exDate: Date): Cha
 }
 
 /** A date that is neither one period nor one year (an automatic renewal) later raises an alarm. */
-function endOfScheduled(order: ChangeOrder, base: Date, years: number, exDate: Date): ChangeEnd {
+function endOfScheduled(order: Order, base: Date, years: number, exDate: Date): OrderEnd {
   const term = new Date((order.input as OrderedRenewal).expiration_date);
   const [shown, before] = [exDate.toISOString(), base.toISOString()];
   if (periodsBetween(base, exDate, years) === 2) {

@@ -7,10 +7,10 @@ import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { reportOf } from "#domains/kinds/restore-report.ts";
 import { findUnderWay, renewalUnderWay } from "#domains/kinds/underway.ts";
-import type { ChangeOrder } from "#domains/orders/change-orders.ts";
+import { ofCommand } from "#domains/orders/attempts.ts";
 import { type OrderKind, type Plan, whileHeld } from "#domains/orders/kind.ts";
-import { type NewChange, placeAnswers, placeOrder } from "#domains/orders/place.ts";
-import { ofCommand } from "#domains/registry/ask.ts";
+import type { Order } from "#domains/orders/order.ts";
+import { type NewOrder, placeAnswers, placeOrder } from "#domains/orders/place.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { ApiError } from "#errors.ts";
 import type { Money } from "#registry/epp/commands/domain/fee.ts";
@@ -29,17 +29,9 @@ export const restoreOrderKind: OrderKind = {
   isPaid: true,
   pendingStatus: "pendingUpdate",
   plan: whileHeld(planRestore),
-
-  meaning(code) {
-    // A restore is pending by its nature; `<info>` shows in which stage it is.
-    if (code === 1001) return "answered";
-    // An earlier command, whose answer was lost, may have moved the name on: `<info>` decides.
-    // And with 2004 its price may have changed since it was asked (RFC 8748 §4): the next look asks again.
-    return code === 2304 || code === 2004 ? "disputed" : undefined;
-  },
 };
 
-function planRestore({ context }: RegistrySessions, order: ChangeOrder, info: DomainInfo): Plan {
+function planRestore({ context }: RegistrySessions, order: Order, info: DomainInfo): Plan {
   const { domain_name: name, attempts } = order;
   const { statuses, rgpStatuses, crDate, exDate } = info;
   if (rgpStatuses.includes("pendingRestore")) {
@@ -121,7 +113,7 @@ export const restoreDomain: UseCase = {
 
   handle(context, request) {
     const input: Ordered = { deleted_at: "" };
-    const wanted: NewChange<Departed> = {
+    const wanted: NewOrder<Departed> = {
       kind: restoreOrderKind,
       prefix: "CHG",
       input,

@@ -4,12 +4,12 @@
  */
 
 import { reasonOfAbsence, seeAbsence, seePresence } from "#domains/compare/looks.ts";
-import { attentionLookMs } from "#domains/orders/change.ts";
-import type { ChangeOrder } from "#domains/orders/change-orders.ts";
 import type { OrderKind } from "#domains/orders/kind.ts";
+import type { Order } from "#domains/orders/order.ts";
 import { later } from "#domains/registry/ask.ts";
+import { attentionRetryMs } from "#domains/registry/waits.ts";
 
-export const isScheduled = ({ renewal_id }: Pick<ChangeOrder, "renewal_id">): boolean => renewal_id !== null;
+export const isScheduled = ({ renewal_id }: Pick<Order, "renewal_id">): boolean => renewal_id !== null;
 
 /** While its name seems gone, a scheduled order waits: the name leaves after another look, and the order ends with it. */
 export function whileInPortfolio(plan: OrderKind["plan"]): OrderKind["plan"] {
@@ -25,6 +25,6 @@ export function whileInPortfolio(plan: OrderKind["plan"]): OrderKind["plan"] {
       order.is_in_portfolio = false;
       return { is: "refused", as: "failed", reason: "the name has left the portfolio" };
     }
-    return { is: "wait", until: later(sessions, attentionLookMs), reason: reasonOfAbsence(name) };
+    return { is: "wait", until: later(sessions, attentionRetryMs), reason: reasonOfAbsence(name) };
   };
 }

@@ -5,8 +5,8 @@
 import Type, { type Static } from "typebox";
 import { judgeAbsence, seePresence } from "#domains/compare/looks.ts";
 import { recordOf } from "#domains/messages/transfer-messages.ts";
-import type { ChangeOrder } from "#domains/orders/change-orders.ts";
 import type { OrderKind, Plan } from "#domains/orders/kind.ts";
+import type { Order } from "#domains/orders/order.ts";
 import { placeAnswers, placeChange, placeErrors } from "#domains/orders/place.ts";
 import type { NameInfo } from "#domains/registry/ask.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
@@ -47,20 +47,14 @@ interface AnsweredTransfer {
 }
 
 const statusOf = { approve: "clientApproved", reject: "clientRejected" };
-/** RFC 5730 §3: 1001, the answer is still to be carried out; 2301, no transfer is pending. */
-const ownMeanings = new Map([
-  [1001, "answered"],
-  [2301, "disputed"],
-] as const);
 
 export const transferAnswerKind: OrderKind = {
   name: "transfer-answer",
   isUrgent: true,
   plan: planAnswer,
-  meaning: (code) => ownMeanings.get(code as 1001),
 };
 
-async function planAnswer(sessions: RegistrySessions, order: ChangeOrder, name: NameInfo): Promise<Plan> {
+async function planAnswer(sessions: RegistrySessions, order: Order, name: NameInfo): Promise<Plan> {
   if (name.is === "unknown") return name;
   const { domain_name } = order;
   const { answer } = order.input as TransferAnswer;

@@ -5,10 +5,10 @@ import { ApiError } from "#errors.ts";
 
 const underWay = statement(
   "paid-under-way",
-  `SELECT change_code AS code, kind, (input ->> 'years')::int4 AS years, renewal_id IS NOT NULL AS is_scheduled,
-     CASE WHEN operator_note IS NOT NULL AND NOT EXISTS (SELECT FROM attempts WHERE attempts.change_id = changes.id)
+  `SELECT order_code AS code, kind, (input ->> 'years')::int4 AS years, renewal_id IS NOT NULL AS is_scheduled,
+     CASE WHEN operator_note IS NOT NULL AND NOT EXISTS (SELECT FROM attempts WHERE attempts.order_id = orders.id)
        THEN renewal_id END AS gives_way
-   FROM changes
+   FROM orders
    WHERE domain_name = $name AND ended_at IS NULL AND kind IN ('renew', 'delete', 'restore')`,
   {
     code: "text",

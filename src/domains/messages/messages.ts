@@ -4,7 +4,7 @@ import type { Context } from "#context.ts";
 import { deleteInParts } from "#db/parts.ts";
 import { statement } from "#db/statement.ts";
 import { resolveKind } from "#domains/messages/kept-messages.ts";
-import type { OrderContext } from "#domains/orders/orders.ts";
+import type { OrderContext } from "#domains/orders/order.ts";
 
 const messageColumns = {
   registry: "text",
@@ -25,7 +25,7 @@ const columns = `message.registry_id AS registry, message_id, received_at, kind,
 
 const listed = (which: string) => `
   SELECT ${columns}
-  FROM poll_messages AS message LEFT JOIN registration_orders AS o ON o.id = message.order_id
+  FROM poll_messages AS message LEFT JOIN orders AS o ON o.id = message.order_id
   WHERE ${which} AND ($registry_id::text IS NULL OR message.registry_id = $registry_id)
     AND ($kind::text IS NULL OR kind = $kind) AND (received_at, message.registry_id, message_id) < (
       coalesce((SELECT received_at FROM poll_messages WHERE registry_id = $after_registry AND message_id = $after_id), 'infinity'),
@@ -37,7 +37,7 @@ const openMessages = statement("operator-messages-open", listed("needs_operator 
 const messageById = statement(
   "operator-message",
   `SELECT ${columns}, payload
-   FROM poll_messages AS message LEFT JOIN registration_orders AS o ON o.id = message.order_id
+   FROM poll_messages AS message LEFT JOIN orders AS o ON o.id = message.order_id
    WHERE message.registry_id = $registry_id AND message_id = $message_id` as string,
   { ...messageColumns, payload: "text" },
 );

@@ -7,11 +7,9 @@ import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import { statement } from "#db/statement.ts";
 import { type NewMessage, storeMessage } from "#domains/messages/kept-messages.ts";
 import { storedMessageId } from "#domains/messages/message-text.ts";
-import { findSubject } from "#domains/messages/pending-actions.ts";
 import { readMessage } from "#domains/messages/read-message.ts";
 import { describeRefusedMessage, findUnreadable, keptUnreadable } from "#domains/messages/unreadable.ts";
-import { ChangeConflict } from "#domains/orders/change.ts";
-import { orderState } from "#domains/orders/states.ts";
+import { wakeOrderOf } from "#domains/messages/wake-order.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { isServerFault, isSuccess } from "#registry/epp/codes.ts";
 import { pollAck } from "#registry/epp/commands/session/poll-ack.ts";
@@ -31,8 +29,8 @@ const goneCode = 2303;
 
 const anyAwaiting = statement(
   "orders-awaiting-message",
-  `SELECT EXISTS (SELECT FROM registration_orders WHERE registry_id = $registry_id
-     AND (status = 'Pending' OR status = 'Processing' AND phase = 'verify')) AS is_awaiting`,
+  `SELECT EXISTS (SELECT FROM orders WHERE registry_id = $registry_id AND lane = 'registration' AND ended_at IS NULL
+     AND (status = 'Pending' OR phase = 'verify')) AS is_awaiting`,
   { is_awaiting: "bool" },
 );
 
@@ -45,8 +43,6 @@ export async function isMessageAwaited({ context, profile }: RegistrySessions): 
   return row?.is_awaiting ?? false;
 }
 
-const reading = new WeakMap<RegistrySessions, { now: Promise<unknown>; next: Promise<boolean> | undefined }>();
-
 /**
  * Reads the queue until it is empty. One run at a time; calls during a run share the next one, because a message that was queued
  * before such a call may have come too late for the current run.
@@ -54,8 +50,7 @@ const reading = new WeakMap<RegistrySessions, { now: Promise<unknown>; next: Pro
  * @throws EppUnavailable, EppUnanswered, EppNotSent: nothing is lost, try again
  */
 export function drainPollQueue(sessions: RegistrySessions): Promise<boolean> {
-  const runs = reading.get(sessions) ?? { now: Promise.resolve(), next: undefined };
-  reading.set(sessions, runs);
+  const { messageRuns: runs } = sessions;
   runs.next ??= runs.now.then(() => {
     const run = drain(sessions);
     runs.now = run.catch(() => {});
@@ -134,7 +129,6 @@ async function applyMessage(sessions: RegistrySessions, message: PollMessage): P
   try {
     return await apply(sessions, message);
   } catch (error) {
-    if (error instanceof ChangeConflict) return false;
     const why = describeRefusedMessage(error);
     if (why === undefined) throw error;
     const { id, text } = message;
@@ -152,12 +146,11 @@ async function applyMessage(sessions: RegistrySessions, message: PollMessage): P
 }
 
 async function apply(sessions: RegistrySessions, message: PollMessage): Promise<boolean> {
-  const about = await findSubject(sessions, message);
-  // The answer 1001 has not been written yet.
-  if (about?.isLatest && orderState(about.order) === "Processing (create)") return false;
-  const { effects, ...reading } = await readMessage(sessions, message, about);
-  const { id, text } = message;
-  const stored = { ...reading, id, text, payload: payloadOf(message), orderId: about?.order.id };
+  const { id, text, panData } = message;
+  const woken = panData && (await wakeOrderOf(sessions, panData));
+  if (woken?.is === "too-early") return false;
+  const { effects, ...reading } = await readMessage(sessions, message, woken);
+  const stored = { ...reading, id, text, payload: payloadOf(message), orderId: woken?.orderId };
   await sessions.context.database.transaction(async (tx) => {
     if (!(await storeMessage(sessions, tx, stored))) return;
     for (const effect of effects) await effect(tx);

@@ -4,7 +4,6 @@
  */
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Transaction } from "#db/database.ts";
-import { decide, findDoubt, type Subject, wakeSubject } from "#domains/messages/pending-actions.ts";
 import {
   describeChange,
   describeNotice,
@@ -16,9 +15,7 @@ import {
   tell,
 } from "#domains/messages/told-names.ts";
 import { readTransferMessage } from "#domains/messages/transfer-messages.ts";
-import { orderTable } from "#domains/orders/orders.ts";
-import { write } from "#domains/orders/write.ts";
-import { later } from "#domains/registry/ask.ts";
+import type { Woken } from "#domains/messages/wake-order.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import type { BalanceData } from "#registry/epp/commands/messages/balance-data.ts";
 import { namesAt } from "#registry/epp/commands/messages/named-data.ts";
@@ -46,13 +43,10 @@ export interface Reading {
 export async function readMessage(
   sessions: RegistrySessions,
   message: PollMessage,
-  about: Subject | undefined,
+  woken: Extract<Woken, { is: "woken" }> | undefined,
 ): Promise<Reading> {
   const { panData, trnData, balance, told, changeData } = message;
-  const [transfer, pendingAction] = [
-    await readTransfer(sessions, message),
-    await readPending(sessions, message, about),
-  ];
+  const [transfer, pendingAction] = [await readTransfer(sessions, message), readPending(message, woken)];
   const typed = [transfer, pendingAction].filter((reading) => reading !== undefined);
   if (changeData && told) typed.push(await readChange(sessions, message, told));
   // Some registries send a transfer's data with those of its pending command: one that is explained explains the message.
@@ -78,31 +72,15 @@ async function readTransfer(
   return { kind: "transfer", outcome: "applied", isUnexplained: false, domainName, effects: [effect] };
 }
 
-async function readPending(
-  sessions: RegistrySessions,
-  message: PollMessage,
-  about: Subject | undefined,
-): Promise<Reading | undefined> {
-  const { panData } = message;
+function readPending(
+  { panData }: PollMessage,
+  woken: Extract<Woken, { is: "woken" }> | undefined,
+): Reading | undefined {
   if (!panData) return undefined;
   const domainName = panData.object === "domain" ? panData.name.toLowerCase() : undefined;
-  const reading = { kind: "pending-action", domainName };
-  if (!about) {
-    const isExplained = await wakeSubject(sessions, message);
-    const outcome = isExplained ? "applied" : "kept";
-    return { ...reading, outcome, isUnexplained: !isExplained, effects: [] };
-  }
-  const { order, command } = about;
-  const decision = await decide(sessions, about, message);
-  const doubt = decision.doubt ?? (await findDoubt(sessions, about, message));
-  // An order that waits for its delete looks at the name soon; a message about its create must not delay that.
-  const isDeleting = order.phase === "cancel" && command === "domain:delete";
-  const effect: Effect = async (tx) => {
-    if (order.status !== "Pending" && !isDeleting) return;
-    const outcome = decision.outcome ?? { nextStepAt: later(sessions, sessions.profile.settleMs) };
-    await write(sessions.context, orderTable, order, outcome, tx);
-  };
-  return { ...reading, outcome: doubt ? "kept" : "applied", doubt, effects: [effect] };
+  const reading = { kind: "pending-action", domainName, effects: [] };
+  if (!woken) return { ...reading, outcome: "kept", isUnexplained: true };
+  return { ...reading, outcome: woken.doubt ? "kept" : "applied", isUnexplained: false, doubt: woken.doubt };
 }
 
 /** RFC 8590: the registry has changed, or is about to have changed, an object. */

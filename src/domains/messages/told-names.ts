@@ -16,8 +16,8 @@ const knownNames = statement(
   `SELECT asked AS domain_name,
      EXISTS (SELECT FROM domains WHERE domain_name = asked AND registry_id = $registry_id) AS is_here,
      EXISTS (SELECT FROM domains_ended WHERE domain_name = asked AND registry_id = $registry_id)
-       OR EXISTS (SELECT FROM registration_orders WHERE domain_name = asked AND registry_id = $registry_id
-         AND status IN ('NotProvisioned', 'Processing', 'Pending')) AS is_known
+       OR EXISTS (SELECT FROM orders WHERE domain_name = asked AND registry_id = $registry_id
+         AND kind = 'create' AND ended_at IS NULL) AS is_known
    FROM unnest($names::text[]) WITH ORDINALITY AS given(asked, place) ORDER BY place`,
   { domain_name: "text?", is_here: "bool", is_known: "bool" },
 );

@@ -1,12 +1,12 @@
 /** GET /domains/<domain_name>/history: the caller's orders about a name, and what else happened to it, newest first, paged. */
 import Type, { type Static } from "typebox";
 import { statement } from "#db/statement.ts";
-import { orderColumns, orderRows, orderShape, presentOrder } from "#domains/orders/read.ts";
-import { parsePathName } from "#domains/portfolio/read.ts";
+import { orderColumns, orderShape, presentOrder, selectedOrder } from "#domains/orders/read.ts";
 import { ApiError } from "#errors.ts";
 import { instant, pageOf, pagingQuery, textLike } from "#use-case/docs.ts";
 import { newestFirst, placeColumn } from "#use-case/newest-first.ts";
 import { answerPage } from "#use-case/paging.ts";
+import { parsePathName } from "#use-case/path-name.ts";
 import type { UseCase } from "#use-case/use-case.ts";
 
 const shown = Object.keys(orderColumns);
@@ -16,8 +16,7 @@ const columns = { at: "timestamptz", event: "text", note: "text", ...orderColumn
 const pages = newestFirst({
   name: "domain-history",
   before: `own AS MATERIALIZED (
-     SELECT created_at AS at, order_code AS code, 'ordered' AS event, NULL AS note, ${shown.join(", ")}
-     FROM (${orderRows}) AS any_order WHERE domain_name = $domain_name AND reseller_id IS NOT DISTINCT FROM $reseller_id
+     SELECT created_at AS at, order_code AS code, 'ordered' AS event, NULL AS note, ${selectedOrder} FROM orders WHERE domain_name = $domain_name AND reseller_id IS NOT DISTINCT FROM $reseller_id
      UNION ALL
      SELECT at, 'event-' || id, event, note, ${shown.map(() => "NULL").join(", ")}
      FROM domain_history WHERE domain_name = $domain_name AND reseller_id = $reseller_id),`,

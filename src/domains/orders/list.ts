@@ -4,7 +4,8 @@
  * number of those that have ended. The orders of one name are few: they are read at once.
  */
 import Type from "typebox";
-import { orderColumns, orderKinds, orderRows, orderShape, presentOrder } from "#domains/orders/read.ts";
+import { kindNames } from "#domains/orders/order.ts";
+import { orderColumns, orderShape, presentOrder, selectedOrder } from "#domains/orders/read.ts";
 import { orderStatuses } from "#domains/orders/states.ts";
 import { InvalidDomainName, parseDomainName } from "#lib/domain-name.ts";
 import { csvTable } from "#use-case/csv.ts";
@@ -17,7 +18,7 @@ import type { UseCase } from "#use-case/use-case.ts";
 /** Beyond it, the rows that are skipped would cost more than the page. */
 const skipRowsMax = 10_000;
 
-const allKinds = orderKinds.toSorted();
+const allKinds = kindNames.toSorted();
 
 /** SQL: the wanted statuses that orders have until they end. */
 const liveStatuses = `(SELECT status FROM unnest($statuses::text[]) AS status
@@ -25,40 +26,29 @@ const liveStatuses = `(SELECT status FROM unnest($statuses::text[]) AS status
 
 /** SQL: the newest keys of each kind and status, at most as many as the page needs. */
 const newestKeys = ({ beyond, order, rowsMax }: PageSql) => `
-  SELECT key.at, key.code FROM unnest($statuses::text[]) AS wanted (status) CROSS JOIN LATERAL (
-    SELECT created_at AS at, order_code AS code FROM registration_orders AS row
-    WHERE row.reseller_id = $reseller_id AND row.status = wanted.status AND ${beyond("created_at", "order_code")}
-    ${order("created_at", "order_code")} LIMIT ${rowsMax}) AS key
-  WHERE 'create' = ANY ($kinds::text[])
-  UNION ALL
   SELECT key.at, key.code FROM unnest($kinds::text[]) AS wanted_kind (kind)
     CROSS JOIN unnest($statuses::text[]) AS wanted (status) CROSS JOIN LATERAL (
-    SELECT created_at AS at, change_code AS code FROM changes AS row
+    SELECT created_at AS at, order_code AS code FROM orders AS row
     WHERE row.reseller_id = $reseller_id AND row.kind = wanted_kind.kind AND row.status = wanted.status
-      AND ${beyond("created_at", "change_code")}
-    ${order("created_at", "change_code")} LIMIT ${rowsMax}) AS key`;
+      AND ${beyond("created_at", "order_code")}
+    ${order("created_at", "order_code")} LIMIT ${rowsMax}) AS key`;
 
 /** SQL: how many. */
 const total = `
   (SELECT coalesce(sum(row_count), 0) FROM order_counts
    WHERE reseller_id = $reseller_id AND kind = ANY ($kinds::text[]) AND status = ANY ($statuses::text[]))
-  + (SELECT coalesce(sum(held.rows), 0) FROM ${liveStatuses} AS wanted CROSS JOIN LATERAL (
-       SELECT count(*) AS rows FROM registration_orders AS row
-       WHERE row.reseller_id = $reseller_id AND row.status = wanted.status) AS held
-     WHERE 'create' = ANY ($kinds::text[]))
   + (SELECT coalesce(sum(held.rows), 0) FROM unnest($kinds::text[]) AS wanted_kind (kind) CROSS JOIN ${liveStatuses} AS wanted
        CROSS JOIN LATERAL (
-       SELECT count(*) AS rows FROM changes AS row
+       SELECT count(*) AS rows FROM orders AS row
        WHERE row.reseller_id = $reseller_id AND row.kind = wanted_kind.kind AND row.status = wanted.status) AS held)`;
 
 const shown = Object.keys(orderColumns).join(", ");
 
-// With LIMIT each row is found by its code; without it, the plan reads all orders.
 const pagesOfAll = newestFirst({
   name: "orders",
   total,
   keys: newestKeys,
-  row: `FROM (${orderRows}) AS any_order WHERE any_order.order_code = chosen.code LIMIT 1`,
+  row: `FROM (SELECT ${selectedOrder} FROM orders WHERE order_code = chosen.code) AS found`,
   columns: orderColumns,
 });
 
@@ -66,8 +56,7 @@ const pagesOfAll = newestFirst({
 const pagesOfName = newestFirst({
   name: "orders-of-name",
   before: `of_name AS MATERIALIZED (
-     SELECT ${shown} FROM (${orderRows}) AS any_order
-     WHERE domain_name = $domain_name AND reseller_id IS NOT DISTINCT FROM $reseller_id),
+     SELECT ${selectedOrder} FROM orders WHERE domain_name = $domain_name AND reseller_id IS NOT DISTINCT FROM $reseller_id),
    own AS MATERIALIZED (
      SELECT ${shown} FROM of_name WHERE kind = ANY ($kinds::text[]) AND status = ANY ($statuses::text[])),`,
   total: "SELECT count(*) FROM own",
@@ -86,7 +75,7 @@ export const listOrders: UseCase = {
     description: `Each looks as at its own address. A \`skip\` of more than ${skipRowsMax} is refused: follow the links.`,
     query: Type.Object({
       domain_name: Type.Optional(domainName),
-      kind: Type.Optional(Type.Enum(orderKinds)),
+      kind: Type.Optional(Type.Enum(kindNames)),
       status: Type.Optional(Type.Enum(orderStatuses)),
       ...pagingQuery,
     }),

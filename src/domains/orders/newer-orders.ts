@@ -3,16 +3,16 @@
  * again later: by then a newer one of its kind may have set what it sets.
  */
 import { statement } from "#db/statement.ts";
-import type { ChangeOrder } from "#domains/orders/change-orders.ts";
 import type { OrderKind } from "#domains/orders/kind.ts";
+import type { Order } from "#domains/orders/order.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 
 const newerOrders = statement(
-  "changes-newer",
-  `SELECT change_code, input, ended_at IS NOT NULL AS is_finished FROM changes
+  "orders-newer",
+  `SELECT order_code, input, ended_at IS NOT NULL AS is_finished FROM orders
    WHERE domain_name = $name AND kind = $kind AND id > $id AND (status = 'Finished' OR ended_at IS NULL AND $counts_open::bool)
    ORDER BY id`,
-  { change_code: "text", input: "jsonb", is_finished: "bool" },
+  { order_code: "text", input: "jsonb", is_finished: "bool" },
 );
 
 /**
@@ -22,14 +22,14 @@ const newerOrders = statement(
  */
 export async function yieldToNewer(
   { context }: RegistrySessions,
-  order: ChangeOrder,
+  order: Order,
   { isUrgent, isEachDone, isByField }: OrderKind,
 ): Promise<string | undefined> {
   // One that has sent nothing was replaced when the newer one was placed, unless its kind is never replaced.
   if (isUrgent || (order.attempts.length === 0 && !isEachDone)) return undefined;
   const { id, domain_name: name, kind } = order;
   const newer = await context.database.query(newerOrders, { id, name, kind, counts_open: !isEachDone });
-  const last = newer.at(-1)?.change_code;
+  const last = newer.at(-1)?.order_code;
   if (!isByField || last === undefined) return last;
   const wanted = order.input as object;
   const set = Object.assign({}, ...newer.map(({ input }) => input));

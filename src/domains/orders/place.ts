@@ -2,18 +2,18 @@
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import { type ChangeKindName, changeKinds, changeSecretRow } from "#domains/orders/change-orders.ts";
-import { wake } from "#domains/orders/due.ts";
 import type { OrderKind } from "#domains/orders/kind.ts";
+import { type KindName, kindNames, secretRow } from "#domains/orders/order.ts";
 import { countPaidOrder } from "#domains/orders/paid-orders.ts";
 import { awaitOrder, orderShape } from "#domains/orders/read.ts";
-import { parsePathName } from "#domains/portfolio/read.ts";
+import { wake } from "#domains/registry/wake.ts";
 import { ApiError, type ErrorCode } from "#errors.ts";
 import { newOrderCode, type OrderPrefix } from "#lib/order-code.ts";
 import type { Secret } from "#lib/secret.ts";
 import { lockReseller } from "#locks/reseller-lock.ts";
 import { checkAfter } from "#use-case/check-after.ts";
 import type { Docs } from "#use-case/docs.ts";
+import { parsePathName } from "#use-case/path-name.ts";
 import type { Answer, UseCaseRequest } from "#use-case/use-case.ts";
 
 /**
@@ -29,7 +29,7 @@ const uncontendedOrdersMax = 9_000;
 const limitRetrySeconds = 60;
 
 const lockName = statement(
-  "domain-lock-for-change",
+  "domain-lock-for-order",
   `SELECT domain_name, registry_id, statuses, registry_ex_date, expiration_date, registration_date FROM domains
    WHERE domain_name = $name AND reseller_id = $reseller_id FOR UPDATE`,
   {
@@ -45,57 +45,57 @@ export type LockedName = NonNullable<(typeof lockName)["row"]>;
 
 // `begin` writes over the version that it read, so of a replacement and a send at the same time one sees the other.
 const lockUnsent = statement(
-  "changes-unsent",
-  `SELECT id, change_code, kind, input FROM changes AS change
-   WHERE domain_name = $name AND kind = $kind AND ended_at IS NULL AND status IN ('NotProvisioned', 'Processing')
-     AND NOT EXISTS (SELECT FROM attempts WHERE attempts.change_id = change.id)
+  "orders-unsent",
+  `SELECT id, order_code, kind, input FROM orders AS o
+   WHERE domain_name = $name AND kind = $kind AND kind <> 'create' AND ended_at IS NULL AND status IN ('NotProvisioned', 'Processing')
+     AND NOT EXISTS (SELECT FROM attempts WHERE attempts.order_id = o.id)
    ORDER BY id FOR UPDATE`,
-  { id: "int8", change_code: "text", kind: changeKinds, input: "jsonb" },
+  { id: "int8", order_code: "text", kind: kindNames, input: "jsonb" },
 );
 
 const supersede = statement(
-  "changes-supersede",
+  "orders-supersede",
   `WITH ended AS (
-     UPDATE changes SET status = 'Cancelled', phase = NULL, verify_cause = NULL, reason = $reason, updated_at = $now,
+     UPDATE orders SET status = 'Cancelled', phase = NULL, verify_cause = NULL, reason = $reason, updated_at = $now,
        ended_at = $now, next_step_at = NULL
-     WHERE id = ANY ($ids::int8[]) RETURNING id, change_code),
+     WHERE id = ANY ($ids::int8[]) RETURNING id, order_code),
    history AS (
-     INSERT INTO change_history (change_id, at, event, status, note)
+     INSERT INTO order_history (order_id, at, event, status, note)
      SELECT id, $now, 'superseded', 'Cancelled', $reason FROM ended)
-   SELECT count(pg_notify('order_changed', change_code)) AS notified FROM ended`,
+   SELECT count(pg_notify('order_changed', order_code)) AS notified FROM ended`,
   { notified: "int8" },
 );
 
 /** SQL: the open orders that count, of one more than there may be. */
 const liveOrders = `SELECT count(*) AS live FROM (
-     SELECT FROM changes
-     WHERE reseller_id = $reseller_id AND ended_at IS NULL AND renewal_id IS NULL AND is_urgent = $is_urgent::bool
+     SELECT FROM orders
+     WHERE reseller_id = $reseller_id AND ended_at IS NULL AND kind <> 'create' AND renewal_id IS NULL AND is_urgent = $is_urgent::bool
      LIMIT ${liveOrdersMax + 1}) AS counted`;
-const countLive = statement("changes-live", liveOrders as string, { live: "int8" });
+const countLive = statement("orders-live", liveOrders as string, { live: "int8" });
 
-const insertChange = statement(
-  "change-insert",
+const insertPlaced = statement(
+  "order-insert",
   `WITH open AS MATERIALIZED (${liveOrders}),
    placed AS (
-     INSERT INTO changes (change_code, reseller_id, domain_name, registry_id, kind, input, secret_sealed, is_urgent, status, created_at,
+     INSERT INTO orders (order_code, reseller_id, domain_name, registry_id, kind, input, secret_sealed, is_urgent, status, created_at,
        updated_at)
      SELECT $code, $reseller_id, $name, $registry_id, $kind, $input, $secret_sealed, $is_urgent, 'NotProvisioned', $now, $now
      FROM open WHERE $is_owners::bool OR live < ${liveOrdersMax}
-     RETURNING id, registry_id),
+     RETURNING id, registry_id, lane),
    history AS (
-     INSERT INTO change_history (change_id, at, event, status, note)
+     INSERT INTO order_history (order_id, at, event, status, note)
      SELECT id, $now, 'requested', 'NotProvisioned', $note::text FROM placed)
-   SELECT id, live, ${wake("change", "registry_id")}::text AS woken FROM placed CROSS JOIN open` as string,
+   SELECT id, live, ${wake("lane", "registry_id")}::text AS woken FROM placed CROSS JOIN open` as string,
   { id: "int8", live: "int8", woken: "text" },
 );
 
 /** Until enough orders of a kind have finished. */
 const usualSecondsDefault = 2;
 const usualSeconds = statement(
-  "change-usual-seconds",
+  "order-usual-seconds",
   `SELECT CASE WHEN count(*) < 20 THEN ${usualSecondsDefault} ELSE ceil(percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds)) END::int4 AS seconds
-   FROM (SELECT extract(epoch FROM ended_at - created_at) AS seconds FROM changes
-         WHERE kind = $kind AND status = 'Finished' AND renewal_id IS NULL ORDER BY ended_at DESC LIMIT 100) AS recent`,
+   FROM (SELECT extract(epoch FROM ended_at - created_at) AS seconds FROM orders
+         WHERE kind = $kind AND status = 'Finished' AND renewal_id IS NULL AND kind <> 'create' ORDER BY ended_at DESC LIMIT 100) AS recent`,
   { seconds: "int4" },
 );
 
@@ -126,7 +126,7 @@ interface OrderedName {
   registry_id: string;
 }
 
-export interface NewChange<Name extends OrderedName = LockedName> {
+export interface NewOrder<Name extends OrderedName = LockedName> {
   kind: Pick<OrderKind, "name" | "isUrgent" | "isPaid" | "isEachDone" | "isByField">;
   prefix: Exclude<OrderPrefix, "REG">;
   input: object;
@@ -146,7 +146,7 @@ export interface NewChange<Name extends OrderedName = LockedName> {
  * Places an order about the name in the request's path, which must be in the caller's portfolio.
  * @throws ApiError of `placeErrors`
  */
-export function placeChange(context: Context, request: UseCaseRequest, wanted: NewChange): Promise<Answer> {
+export function placeChange(context: Context, request: UseCaseRequest, wanted: NewOrder): Promise<Answer> {
   return placeOrder(context, request, wanted, async (tx, name) => {
     const [locked] = await tx.query(lockName, { name, reseller_id: request.caller.resellerId });
     if (!locked) throw new ApiError("domain_not_found");
@@ -161,7 +161,7 @@ export function placeChange(context: Context, request: UseCaseRequest, wanted: N
 export async function placeOrder<Name extends OrderedName>(
   context: Context,
   request: UseCaseRequest,
-  wanted: NewChange<Name>,
+  wanted: NewOrder<Name>,
   lock: (tx: Transaction, name: string) => Promise<Name>,
 ): Promise<Answer> {
   const name = parsePathName(request.params.domain_name ?? "");
@@ -187,14 +187,14 @@ async function placeNew<Name extends OrderedName>(
   tx: Transaction,
   { caller: { resellerId, keyId } }: UseCaseRequest,
   locked: Name,
-  wanted: NewChange<Name>,
+  wanted: NewOrder<Name>,
 ): Promise<string> {
   const { kind, prefix } = wanted;
   const code = newOrderCode(context.random, prefix);
   const asked = { ...wanted, input: (await wanted.inputFor?.(tx, locked)) ?? wanted.input };
   const isKept = kind.isUrgent || kind.isEachDone;
   const input = isKept ? asked.input : await replaceUnsent(context, tx, locked, asked, code);
-  const secretSealed = wanted.secret && context.sealer.seal(changeSecretRow(code), wanted.secret);
+  const secretSealed = wanted.secret && context.sealer.seal(secretRow(code), wanted.secret);
   await insertOrder(context, tx, locked, { code, resellerId, kind, input, secretSealed, note: `by key ${keyId}` });
   return code;
 }
@@ -204,7 +204,7 @@ export interface InsertedOrder {
   resellerId: number;
   kind: Pick<OrderKind, "name" | "isUrgent" | "isPaid">;
   input: object;
-  /** Under `changeSecretRow` of the code. */
+  /** Under `secretRow` of the code. */
   secretSealed?: Buffer | undefined;
   note: string | null;
   /** Placed by the registry's owner: the limit is for what resellers order. */
@@ -219,7 +219,7 @@ export async function insertOrder(
   { code, resellerId, kind, input, secretSealed, note, isOwners }: InsertedOrder,
 ): Promise<void> {
   const counted = { reseller_id: resellerId, is_urgent: kind.isUrgent };
-  const insert = tx.query(insertChange, {
+  const insert = tx.query(insertPlaced, {
     ...counted,
     code,
     name,
@@ -248,10 +248,10 @@ async function replaceUnsent<Name extends OrderedName>(
   { clock }: Context,
   tx: Transaction,
   { domain_name: name }: Name,
-  { kind, input }: NewChange<Name>,
+  { kind, input }: NewOrder<Name>,
   code: string,
 ): Promise<object> {
-  const unsent = await tx.query(lockUnsent, { name, kind: kind.name satisfies ChangeKindName });
+  const unsent = await tx.query(lockUnsent, { name, kind: kind.name satisfies KindName });
   if (unsent.length === 0) return input;
   const ids = unsent.map(({ id }) => id);
   await tx.query(supersede, { ids, reason: `superseded by ${code}`, now: clock.now() });

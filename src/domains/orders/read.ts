@@ -3,7 +3,7 @@ import Type, { type Static } from "typebox";
 import type { Context } from "#context.ts";
 import { type RowOf, statement } from "#db/statement.ts";
 import { waitForNotification } from "#db/wait.ts";
-import { changeKinds } from "#domains/orders/change-orders.ts";
+import { kindNames } from "#domains/orders/order.ts";
 import { isFinal, orderStatuses } from "#domains/orders/states.ts";
 import { ApiError, invalidField } from "#errors.ts";
 import { type OrderCode, parseOrderCode } from "#lib/order-code.ts";
@@ -12,35 +12,30 @@ import { domainName, instant } from "#use-case/docs.ts";
 import type { Answer, UseCase, UseCaseRequest } from "#use-case/use-case.ts";
 import { waitApplied } from "#use-case/wait-applied.ts";
 
-/** The kinds of `orderRows`. */
-export const orderKinds = ["create", ...changeKinds] as const;
-
 export const orderColumns = {
   order_code: "text",
-  kind: orderKinds,
+  kind: kindNames,
   domain_name: "text",
   status: orderStatuses,
   created_at: "timestamptz",
   ended_at: "timestamptz?",
-  reason: "text?",
+  error_code: ["order_failed", "order_refused", "order_cancelled", null],
+  error_text: "text?",
   /** What the reseller can do now that it is finished. */
   next: "text?",
 } as const;
 export type OrderRow = RowOf<typeof orderColumns>;
 
-/** SQL: all orders. What the schedule sends is among them; the statuses of a term are those of `GET /renewals`. */
-export const orderRows = `
-  SELECT reseller_id, order_code, 'create' AS kind, domain_name, status, created_at, ended_at, reason, NULL AS next
-  FROM registration_orders
-  UNION ALL
-  SELECT reseller_id, change_code, kind, domain_name, status, created_at, ended_at, reason, found ->> 'next'
-  FROM changes`;
+/**
+ * SQL: `orderColumns` of rows of `orders`. What the schedule sends is among them; the statuses of a term are those of `GET /renewals`.
+ */
+export const selectedOrder = `order_code, kind, domain_name, status, created_at, ended_at, order_error_code(status) AS error_code,
+  order_error_text(status, reason) AS error_text, found ->> 'next' AS next`;
 
 // By the code alone: a plan for a small table would read all orders of the reseller.
 const orderForOwner = statement(
   "order-for-owner",
-  `SELECT order_code, kind, domain_name, status, created_at, ended_at, reason, next FROM (${orderRows}) AS any_order
-   WHERE order_code = $code AND reseller_id IS NOT DISTINCT FROM $reseller_id`,
+  `SELECT ${selectedOrder} FROM orders WHERE order_code = $code AND reseller_id IS NOT DISTINCT FROM $reseller_id`,
   orderColumns,
 );
 
@@ -50,17 +45,15 @@ async function readOrder({ database }: Context, resellerId: number, code: string
   return order;
 }
 
-const failureCodes = ["order_failed", "order_refused", "order_cancelled"] as const;
-
 export const orderShape = Type.Object(
   {
     order_code: Type.String({ examples: ["CHG-GGRR9DSX-7NH"] }),
-    kind: Type.Enum(orderKinds, { description: "`create` is a registration." }),
+    kind: Type.Enum(kindNames, { description: "`create` is a registration." }),
     domain_name: domainName,
     status: Type.Enum(orderStatuses),
     created_at: instant,
     ended_at: Type.Optional(instant),
-    error_code: Type.Optional(Type.Enum(failureCodes)),
+    error_code: Type.Optional(Type.Enum(["order_failed", "order_refused", "order_cancelled"])),
     error_text: Type.Optional(Type.String({ description: "With the registry's words." })),
     next: Type.Optional(Type.String({ description: "What you can do." })),
   },
@@ -79,20 +72,17 @@ export const orderShape = Type.Object(
   },
 );
 
-/** What went wrong, and what to do next, by the status of an order that has ended. */
-const failures: Partial<Record<OrderRow["status"], { error_code: (typeof failureCodes)[number]; next: string }>> = {
-  Errors: {
-    error_code: "order_failed",
-    next: "Read error_text. The order has ended; place it again once the cause is removed.",
-  },
-  FailedValidation: { error_code: "order_refused", next: "Correct what error_text names, and order again." },
-  Cancelled: { error_code: "order_cancelled", next: "Order again if it is still wanted." },
+/** What to do after an order has failed. */
+const nextSteps: Partial<Record<OrderRow["status"], string>> = {
+  Errors: "Read error_text. The order has ended; place it again once the cause is removed.",
+  FailedValidation: "Correct what error_text names, and order again.",
+  Cancelled: "Order again if it is still wanted.",
 };
 
 /** The public form of an order. */
 export function presentOrder(order: OrderRow): Static<typeof orderShape> {
-  const { order_code, kind, domain_name, status, created_at, ended_at, reason, next } = order;
-  const failure = failures[status];
+  const { order_code, kind, domain_name, status, created_at, ended_at, error_code, error_text } = order;
+  const next = status === "Finished" ? order.next : nextSteps[status];
   return {
     order_code,
     kind,
@@ -100,12 +90,9 @@ export function presentOrder(order: OrderRow): Static<typeof orderShape> {
     status,
     created_at: created_at.toISOString(),
     ...(ended_at && { ended_at: ended_at.toISOString() }),
-    ...(failure && {
-      error_code: failure.error_code,
-      error_text: reason ?? "It ended without a reason.",
-      next: failure.next,
-    }),
-    ...(status === "Finished" && next !== null && { next }),
+    ...(error_code && { error_code }),
+    ...(error_text !== null && { error_text }),
+    ...(next != null && { next }),
   };
 }
 

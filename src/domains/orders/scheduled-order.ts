@@ -1,40 +1,25 @@
-/** The order that a renewal has placed. */
+/** The orders that the schedule has placed for a term of a name. */
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import type { RegistrySessions } from "#domains/registry/sessions.ts";
-import type { Renewal, RenewalOutcome } from "#domains/schedule/renewals.ts";
-import { newOrderCode } from "#lib/order-code.ts";
-
-/** The order that a renewal places. Its first one has its code: no other order has these random characters. */
-export function scheduledOrder(
-  { context }: RegistrySessions,
-  { renewal_code, order_code }: Renewal,
-  kind: "renew" | "delete",
-  input: object,
-): NonNullable<RenewalOutcome["places"]> {
-  const prefix = kind === "renew" ? "REN" : "CHG";
-  const code = order_code === null ? prefix + renewal_code.slice(prefix.length) : newOrderCode(context.random, prefix);
-  return { code, kind, input };
-}
 
 /** SQL, about a row `renewal`: a command of its order may have reached the registry, and its effect is not known yet. */
-export const isSent = `EXISTS (SELECT FROM changes AS placed WHERE placed.renewal_id = renewal.id AND placed.ended_at IS NULL AND (
+export const isSent = `EXISTS (SELECT FROM orders AS placed WHERE placed.renewal_id = renewal.id AND placed.ended_at IS NULL AND (
      placed.status = 'Pending' OR placed.phase IS NOT DISTINCT FROM 'verify'
-     OR EXISTS (SELECT FROM attempts WHERE attempts.change_id = placed.id AND answered_at IS NULL)))`;
+     OR EXISTS (SELECT FROM attempts WHERE attempts.order_id = placed.id AND answered_at IS NULL)))`;
 
 // `begin` writes over the version that it read, so of a cancellation and a send at the same time one sees the other.
 const cancel = statement(
   "scheduled-order-cancel",
   `WITH ended AS (
-     UPDATE changes AS placed SET status = 'Cancelled', phase = NULL, verify_cause = NULL, confirm_after = NULL,
+     UPDATE orders AS placed SET status = 'Cancelled', phase = NULL, verify_cause = NULL, confirm_after = NULL,
        operator_note = NULL, reason = $reason, updated_at = $now, ended_at = $now, next_step_at = NULL
      WHERE renewal_id = $renewal_id AND ended_at IS NULL AND status <> 'Pending' AND phase IS DISTINCT FROM 'verify'
-       AND NOT EXISTS (SELECT FROM attempts WHERE attempts.change_id = placed.id AND answered_at IS NULL)
-     RETURNING id, change_code),
+       AND NOT EXISTS (SELECT FROM attempts WHERE attempts.order_id = placed.id AND answered_at IS NULL)
+     RETURNING id, order_code),
    history AS (
-     INSERT INTO change_history (change_id, at, event, status, note)
+     INSERT INTO order_history (order_id, at, event, status, note)
      SELECT id, $now, 'cancel', 'Cancelled', $reason FROM ended)
-   SELECT count(pg_notify('order_changed', change_code)) AS notified FROM ended`,
+   SELECT count(pg_notify('order_changed', order_code)) AS notified FROM ended`,
   { notified: "int8" },
 );
 

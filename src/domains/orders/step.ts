@@ -1,76 +1,50 @@
-/** What an order about a registered name does in each of its states; states.ts says what follows. */
-
-import { authCodeKind } from "#domains/kinds/auth-code/kind.ts";
-import { contactsKind } from "#domains/kinds/contacts.ts";
-import { deleteOrderKind } from "#domains/kinds/delete.ts";
-import { dnssecKind } from "#domains/kinds/dnssec.ts";
-import { nameserversKind } from "#domains/kinds/nameservers.ts";
-import { renewOrderKind } from "#domains/kinds/renew-kind.ts";
-import { restoreOrderKind } from "#domains/kinds/restore.ts";
-import { transferAnswerKind } from "#domains/kinds/transfer-answer.ts";
-import { transferLockKind } from "#domains/kinds/transfer-lock.ts";
-import { attentionLookMs, type Machine } from "#domains/orders/change.ts";
-import {
-  type ChangeKindName,
-  type ChangeOrder,
-  type ChangeOutcome,
-  changeTable,
-} from "#domains/orders/change-orders.ts";
-import { changeState } from "#domains/orders/change-states.ts";
-import { commandsOf, lookAtPending, type OrderKind } from "#domains/orders/kind.ts";
+/** What an order does in each of its states; states.ts says what follows. */
+import { countedAttempts, unansweredAttempts } from "#domains/orders/attempts.ts";
+import type { OrderKind } from "#domains/orders/kind.ts";
 import { yieldToNewer } from "#domains/orders/newer-orders.ts";
-import { lostAnswer, sendKind, verifyKind } from "#domains/orders/send.ts";
+import { sendNext } from "#domains/orders/next-command.ts";
+import type { Order, Outcome } from "#domains/orders/order.ts";
+import { lostAnswer } from "#domains/orders/send.ts";
 import { settle } from "#domains/orders/settle.ts";
-import { isChangeHeld } from "#domains/orders/turns.ts";
-import { later, unansweredAttempts } from "#domains/registry/ask.ts";
+import { orderState } from "#domains/orders/states.ts";
+import { isHeld } from "#domains/orders/turns.ts";
+import { mayBeCancelled } from "#domains/orders/unsent.ts";
+import { lookAtPending, verifyAnswered, verifyLost } from "#domains/orders/verify.ts";
+import { later } from "#domains/registry/ask.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 
-const kinds: Readonly<Record<ChangeKindName, OrderKind>> = {
-  "auth-code": authCodeKind,
-  contacts: contactsKind,
-  delete: deleteOrderKind,
-  dnssec: dnssecKind,
-  nameservers: nameserversKind,
-  renew: renewOrderKind,
-  restore: restoreOrderKind,
-  "transfer-answer": transferAnswerKind,
-  "transfer-lock": transferLockKind,
-};
+/** How often an order asks whether its turn has come, should it miss the end of the one before it. */
+const turnMs = 30_000;
 
-/** How often an order looks whether its turn has come, should it miss the end of the one before it. */
-const turnLookMs = 30_000;
-
-export const changeMachine: Machine<ChangeOrder, ChangeOutcome> = {
-  ...changeTable,
-  isInTurns: true,
-  step,
-  delayMs: ({ renewal_id }, { operatorNote }) => (renewal_id !== null && operatorNote ? attentionLookMs : undefined),
-  // The schedule's orders have weeks, and their renewals call an operator.
-  failing: ({ renewal_id, waiting_since: since, operator_note: note }) =>
-    renewal_id === null ? { since, note } : undefined,
-};
-
-async function step(sessions: RegistrySessions, order: ChangeOrder): Promise<ChangeOutcome> {
-  const kind = kinds[order.kind];
-  const state = changeState(order);
+/** Sends at most one command that changes the name. */
+export async function step(sessions: RegistrySessions, order: Order, kind: OrderKind): Promise<Outcome> {
+  const state = orderState(order);
+  if (order.cancel_requested_at !== null && mayBeCancelled(order)) {
+    return { event: "cancel", reason: "cancelled by the operator" };
+  }
   const newer = state === "NotProvisioned" ? undefined : await yieldToNewer(sessions, order, kind);
   if (order.settle_as !== null) return settle(sessions, order, kind);
   switch (state) {
-    case "NotProvisioned":
-      if (await isChangeHeld(sessions, order)) return { nextStepAt: later(sessions, turnLookMs) };
-      return { event: "started", isFree: true };
+    case "NotProvisioned": {
+      if (await mustWait(sessions, order, kind)) return { nextStepAt: later(sessions, turnMs) };
+      return (await kind.start?.(sessions, order)) ?? { event: "started", isFree: true };
+    }
     case "Processing (send)":
       // The process that sent it is gone: it may have been executed.
-      if (unansweredAttempts(order.attempts).length > 0) return lostAnswer(sessions);
+      if (unansweredAttempts(countedAttempts(order, kind)).length > 0) return lostAnswer(sessions);
       if (newer !== undefined) return { event: "superseded", reason: `superseded by ${newer}` };
-      if (await isChangeHeld(sessions, order)) return { nextStepAt: later(sessions, turnLookMs) };
-      return sendKind(sessions, changeTable, order, commandsOf(kind, order));
+      if (await mustWait(sessions, order, kind)) return { nextStepAt: later(sessions, turnMs) };
+      return sendNext(sessions, order, kind);
     case "Processing (verify: answered)":
+      return verifyAnswered(sessions, order, kind);
     case "Processing (verify: lost)":
-      return verifyKind(sessions, order, commandsOf(kind, order));
+      return verifyLost(sessions, order, kind);
     case "Pending":
       return lookAtPending(sessions, order, kind);
     default:
       throw new Error(`an order in ${state} has no step`);
   }
 }
+
+const mustWait = async (sessions: RegistrySessions, order: Order, { needsNoTurn }: OrderKind) =>
+  !needsNoTurn && (await isHeld(sessions, order));

@@ -7,11 +7,11 @@ import { raiseAlarm } from "#alarms.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
-import { createSerialQueue, type SerialQueue } from "#lib/serial-queue.ts";
+import { createSerialQueue } from "#lib/serial-queue.ts";
 
 /** SQL: whether a command of the order `other` may still be executed. */
 const mayBeExecuted = `(other.phase IS NOT DISTINCT FROM 'verify'
-     OR EXISTS (SELECT FROM attempts WHERE attempts.change_id = other.id AND answered_at IS NULL))`;
+     OR EXISTS (SELECT FROM attempts WHERE attempts.order_id = other.id AND answered_at IS NULL))`;
 
 /**
  * SQL: whether an order goes ahead although the registry left another one pending. RFC 5731 §2.3 forbids only a second pending status
@@ -20,19 +20,22 @@ const mayBeExecuted = `(other.phase IS NOT DISTINCT FROM 'verify'
  */
 const passesPending = (kind: string) => `${kind} IN ('restore', 'transfer-answer')`;
 
+/** SQL: an open order about the registered name. A registration is about a name that is in no portfolio yet. */
+const isAboutName = "other.domain_name = $name AND other.ended_at IS NULL AND other.kind <> 'create'";
+
 /** SQL: the pending order that holds a renewal back, unless an alarm says so already. */
-const holdingRenewal = `(SELECT change_code FROM changes AS other
-   WHERE other.domain_name = $name AND other.status = 'Pending' AND other.ended_at IS NULL
+const holdingRenewal = `(SELECT order_code FROM orders AS other
+   WHERE ${isAboutName} AND other.status = 'Pending'
      AND NOT EXISTS (SELECT FROM alarms WHERE kind = 'renewal-held' AND subject = $name AND resolved_at IS NULL)
    ORDER BY id LIMIT 1)`;
 
 // An order that waits has sent nothing that is unanswered: others may pass it. What somebody asked for goes before what the schedule
 // has placed, which waits for orders that renew or end the name: they end it.
-const changeTurn = statement(
-  "change-turn",
+const orderTurn = statement(
+  "order-turn",
   `SELECT EXISTS (
-     SELECT FROM changes AS other
-     WHERE other.domain_name = $name AND other.ended_at IS NULL AND other.id <> $id
+     SELECT FROM orders AS other
+     WHERE ${isAboutName} AND other.id <> $id
        AND (${mayBeExecuted} OR other.status = 'Pending' AND NOT ${passesPending("$kind::text")}
          OR (other.next_step_at <= $now AND other.status <> 'Pending'
            AND (NOT other.is_urgent, other.renewal_id IS NOT NULL, other.id)
@@ -46,20 +49,20 @@ const changeTurn = statement(
 const renewalTurn = statement(
   "renewal-turn",
   `SELECT EXISTS (
-     SELECT FROM changes AS other WHERE other.domain_name = $name AND other.ended_at IS NULL
+     SELECT FROM orders AS other WHERE ${isAboutName}
        AND (${mayBeExecuted} OR other.status = 'Pending' OR other.kind IN ('renew', 'delete', 'restore'))
    ) AS is_held, ${holdingRenewal} AS holding_renewal`,
   { is_held: "bool", holding_renewal: "text?" },
 );
 
 /** Whether an order about a name has to wait for another one. */
-export async function isChangeHeld(
+export async function isHeld(
   { context }: RegistrySessions,
   order: { id: number; domain_name: string; kind: string; is_urgent: boolean; renewal_id: number | null },
 ): Promise<boolean> {
   const { id, domain_name: name, kind, is_urgent, renewal_id } = order;
   const now = context.clock.now();
-  const [row] = await context.database.query(changeTurn, { id, name, kind, is_urgent, renewal_id, now });
+  const [row] = await context.database.query(orderTurn, { id, name, kind, is_urgent, renewal_id, now });
   await reportHeldRenewal(context, name, row?.holding_renewal ?? undefined);
   return row?.is_held ?? false;
 }
@@ -89,7 +92,7 @@ async function reportHeldRenewal(
 const lookHold = statement(
   "look-hold",
   `SELECT EXISTS (
-     SELECT FROM changes AS other WHERE other.domain_name = $name
+     SELECT FROM orders AS other WHERE other.domain_name = $name AND other.kind <> 'create'
        AND (other.updated_at >= $since OR (other.ended_at IS NULL AND ${mayBeExecuted}))
    ) OR EXISTS (
      SELECT FROM renewals WHERE domain_name = $name AND updated_at >= $since) AS is_held`,
@@ -101,9 +104,6 @@ export async function isLookHeld(tx: Pick<Transaction, "query">, name: string, s
   const [row] = await tx.query(lookHold, { name, since });
   return row?.is_held ?? false;
 }
-
-/** Names with a step in progress. */
-export type NameQueues = Map<string, { queue: SerialQueue; users: number }>;
 
 /** Runs a step while no other step of the name runs. */
 export async function onName<T>({ names }: RegistrySessions, name: string, step: () => Promise<T>): Promise<T> {

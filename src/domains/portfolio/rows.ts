@@ -60,9 +60,7 @@ export const adoptIntoPortfolio = `
     ARRAY(SELECT jsonb_array_elements_text(given.shown -> 'statuses')), given.shown -> 'name_servers',
     given.shown -> 'handles', nullif(given.shown -> 'dnssec', 'null'), $now::timestamptz
   FROM (SELECT $shown::jsonb AS shown) AS given
-  WHERE NOT EXISTS (SELECT FROM registration_orders WHERE domain_name = $name
-      AND status IN ('NotProvisioned', 'Processing', 'Pending'))
-    AND NOT EXISTS (SELECT FROM changes WHERE domain_name = $name AND ended_at IS NULL)
+  WHERE NOT EXISTS (SELECT FROM orders WHERE domain_name = $name AND ended_at IS NULL)
   ON CONFLICT (domain_name) DO NOTHING
   RETURNING domain_name, reseller_id`;
 

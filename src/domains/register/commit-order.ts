@@ -4,33 +4,28 @@ import { itemsText } from "#db/batch.ts";
 import { statement } from "#db/statement.ts";
 import type { GivenContacts } from "#domains/contacts/contact.ts";
 import { storeContactsAtCommit } from "#domains/contacts/stored.ts";
-import { wakeAll } from "#domains/orders/due.ts";
 import { allowPaid, countPaid } from "#domains/orders/paid-orders.ts";
+import { wakeAll } from "#domains/registry/wake.ts";
 import type { Answer, UseCaseRequest } from "#use-case/use-case.ts";
 
 // Orders of the same moment share one statement and one commit: their rows, histories, answers and the notification of the
-// registry's owner. If the nonce is committed already, the statement fails: no part of that order may stay.
+// registry's session holder. If the nonce is committed already, the statement fails: no part of that order may stay.
 const insertOrders = statement(
   "orders-insert",
   `WITH new AS MATERIALIZED (
-     SELECT item, order_code, reseller_id, domain_name, suffix, registry_id, period_years, auth_info_sealed, allocation_token_sealed, locks_name, checked_at,
-       fee_amount, fee_currency, will_renew, name_servers, later_name_servers, later_order_code, contacts, at, answered
+     SELECT item, order_code, reseller_id, domain_name, suffix, registry_id, input, found, secret_sealed, at, answered
      FROM jsonb_to_recordset($items::jsonb) AS item(item int4, order_code text, reseller_id int8, domain_name text,
-       suffix text, registry_id text, period_years int4, auth_info_sealed bytea, allocation_token_sealed bytea, locks_name bool, checked_at timestamptz,
-       fee_amount numeric, fee_currency text, will_renew bool, name_servers jsonb, later_name_servers jsonb,
-       later_order_code text, contacts jsonb, at timestamptz, answered jsonb)),
+       suffix text, registry_id text, input jsonb, found jsonb, secret_sealed bytea, at timestamptz, answered jsonb)),
    ${allowPaid("new")},
    placed AS (
-     INSERT INTO registration_orders (order_code, reseller_id, domain_name, suffix, registry_id, period_years,
-       auth_info_sealed, allocation_token_sealed, locks_name, status, checked_at, fee_amount, fee_currency, will_renew, name_servers, later_name_servers,
-       later_order_code, contacts, created_at, updated_at)
-     SELECT order_code, reseller_id, domain_name, suffix, registry_id, period_years, auth_info_sealed, allocation_token_sealed, locks_name,
-       'NotProvisioned', checked_at, fee_amount, fee_currency, will_renew, name_servers, later_name_servers,
-       later_order_code, contacts, at, at FROM new WHERE item IN (SELECT item FROM allowed) ORDER BY item
-     ON CONFLICT (domain_name) WHERE status IN ('NotProvisioned', 'Processing', 'Pending') DO NOTHING
-     RETURNING id, order_code),
+     INSERT INTO orders (order_code, reseller_id, domain_name, suffix, registry_id, kind, input, found, secret_sealed, is_urgent,
+       status, created_at, updated_at)
+     SELECT order_code, reseller_id, domain_name, suffix, registry_id, 'create', input, found, secret_sealed, false,
+       'NotProvisioned', at, at FROM new WHERE item IN (SELECT item FROM allowed) ORDER BY item
+     ON CONFLICT (domain_name) WHERE kind = 'create' AND ended_at IS NULL DO NOTHING
+     RETURNING id, order_code, lane),
    written AS MATERIALIZED (
-     SELECT new.item, placed.id, new.reseller_id, new.registry_id, new.at, new.answered
+     SELECT new.item, placed.id, placed.lane, new.reseller_id, new.registry_id, new.at, new.answered
      FROM placed JOIN new USING (order_code)),
    history AS (
      INSERT INTO order_history (order_id, at, event, status)
@@ -42,7 +37,7 @@ const insertOrders = statement(
        request_digest bytea, status int4, headers jsonb, body text)
      WHERE written.answered IS NOT NULL),
    ${countPaid("written")},
-   woken AS MATERIALIZED (${wakeAll("order", "written")})
+   woken AS MATERIALIZED (${wakeAll("written")})
    SELECT written.item, written.id, (SELECT notified FROM woken) AS owners_notified FROM written
    UNION ALL SELECT item, NULL, NULL FROM new WHERE item NOT IN (SELECT item FROM allowed)`,
   { item: "int4", id: "int8?", owners_notified: "int8?" },

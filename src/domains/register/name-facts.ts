@@ -131,14 +131,14 @@ const facts = statement(
    FROM asked
    JOIN median ON median.suffix = asked.suffix
    LEFT JOIN LATERAL (
-     SELECT order_code, reseller_id, contacts FROM registration_orders AS o
-     WHERE o.domain_name = asked.name AND o.status IN ('NotProvisioned', 'Processing', 'Pending')
+     SELECT order_code, reseller_id, input -> 'contacts' AS contacts FROM orders AS o
+     WHERE o.domain_name = asked.name AND o.kind = 'create' AND o.ended_at IS NULL
      LIMIT 1) AS live ON true
    LEFT JOIN LATERAL (
      SELECT reseller_id, order_id FROM domains WHERE domain_name = asked.name LIMIT 1) AS domain ON true
    LEFT JOIN LATERAL (
-     SELECT order_code FROM registration_orders AS o
-     WHERE o.domain_name = asked.name AND o.reseller_id = asked.reseller_id AND o.status IS NOT DISTINCT FROM 'Finished'
+     SELECT order_code FROM orders AS o
+     WHERE o.domain_name = asked.name AND o.kind = 'create' AND o.reseller_id = asked.reseller_id AND o.status IS NOT DISTINCT FROM 'Finished'
        AND (o.id = domain.order_id OR o.ended_at > asked.at - interval '7 days'
          AND NOT EXISTS (SELECT FROM domains_ended AS departure
            WHERE departure.domain_name = asked.name AND departure.ended_at >= o.ended_at))

@@ -8,8 +8,8 @@ import {
   parseContacts,
 } from "#domains/contacts/contact.ts";
 import { type ContactRefs, findOtherRole, refsOf } from "#domains/contacts/stored.ts";
+import { type FoundName, type OrderedName, sealSecret } from "#domains/kinds/registration.ts";
 import { parseNameServers } from "#domains/name-servers/wanted.ts";
-import { allocationTokenRow, authInfoRow } from "#domains/orders/orders.ts";
 import { paidLimitReached } from "#domains/orders/paid-orders.ts";
 import { byteaText, commitOrder } from "#domains/register/commit-order.ts";
 import { type Delegation, divideNameServers } from "#domains/register/delegation.ts";
@@ -287,26 +287,28 @@ async function placeNewOrder(
 ): Promise<Answer> {
   const code = newOrderCode(context.random, "REG");
   const { registry, suffix } = target;
-  const { later } = wanted.delegation;
+  const { atCreate, later } = wanted.delegation;
+  const { resellerId } = request.caller;
+  const input: OrderedName = {
+    years: wanted.years,
+    will_renew: wanted.willRenew,
+    name_servers: atCreate,
+    later: later && { order_code: newOrderCode(context.random, "CHG"), name_servers: later },
+    contacts: isGiven(wanted.given) ? refsOf(context, resellerId, wanted.given) : undefined,
+    fee: wanted.fee,
+    has_token: wanted.allocationToken && true,
+    locks_name: registry.lockNewNames || undefined,
+  };
+  const secret = sealSecret(context.sealer, code, newAuthCode(context.random), wanted.allocationToken);
   const item = {
     order_code: code,
-    reseller_id: request.caller.resellerId,
+    reseller_id: resellerId,
     domain_name: wanted.name,
     suffix,
     registry_id: registry.id,
-    period_years: wanted.years,
-    will_renew: wanted.willRenew,
-    name_servers: wanted.delegation.atCreate,
-    later_name_servers: later,
-    later_order_code: later && newOrderCode(context.random, "CHG"),
-    auth_info_sealed: byteaText(context.sealer.seal(authInfoRow(code), newAuthCode(context.random))),
-    allocation_token_sealed:
-      wanted.allocationToken && byteaText(context.sealer.seal(allocationTokenRow(code), wanted.allocationToken)),
-    locks_name: registry.lockNewNames,
-    checked_at: wanted.checkedAt,
-    fee_amount: wanted.fee?.amount,
-    fee_currency: wanted.fee?.currency,
-    contacts: isGiven(wanted.given) ? refsOf(context, request.caller.resellerId, wanted.given) : null,
+    input,
+    found: { checked_at: wanted.checkedAt.toISOString() } satisfies FoundName,
+    secret_sealed: byteaText(secret),
     at: context.clock.now(),
   };
   const answer = accepted(request, request.door.registrationPath(code), wanted.expectedSeconds);

@@ -16,7 +16,7 @@ const orderByCode = statement(
   "order-by-code",
   `SELECT order_code, domain_name, status, created_at, ended_at, registry_id,
           CASE WHEN ended_at IS NULL THEN ${medianSeconds("o.suffix")} END AS median_seconds
-   FROM registration_orders AS o WHERE order_code = $order_code AND reseller_id IS NOT DISTINCT FROM $reseller_id`,
+   FROM orders AS o WHERE order_code = $order_code AND kind = 'create' AND reseller_id IS NOT DISTINCT FROM $reseller_id`,
   {
     order_code: "text",
     domain_name: "text",

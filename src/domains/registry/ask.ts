@@ -1,6 +1,5 @@
-/** What the registry shows about a name, and which of a change's commands may still be executed. */
-import type { Attempt } from "#domains/orders/change.ts";
-import { type OwnerContext, type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
+/** What the registry shows about a name. */
+import { type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
 import { type DomainInfo, domainInfo } from "#registry/epp/commands/domain/info.ts";
 import type { Lease, SessionPurpose } from "#registry/epp/pool/pool.ts";
@@ -96,45 +95,3 @@ export function shownOfOurs(name: NameInfo): DomainInfo | undefined {
   if (name.is === "held-by-us") return name.info;
   return name.is === "unknown" ? name.shown : undefined;
 }
-
-/** SQL: a change's attempts as JSON. @param subject `order_id` or `change_id` @param id SQL */
-export const attemptsOf = (subject: "order_id" | "change_id", id: string) => `
-  coalesce((SELECT jsonb_agg(jsonb_build_object('command', command, 'committed_at', committed_at,
-       'answered_at', answered_at, 'result_code', result_code, 'epoch', epoch) ORDER BY number)
-     FROM attempts WHERE attempts.${subject} = ${id}), '[]')`;
-
-type AttemptJson = Omit<Attempt, "committed_at" | "answered_at"> & { committed_at: string; answered_at: string | null };
-
-export function parseAttempts(json: unknown): Attempt[] {
-  return (json as AttemptJson[]).map(({ committed_at, answered_at, ...rest }) => ({
-    ...rest,
-    committed_at: new Date(committed_at),
-    answered_at: answered_at === null ? null : new Date(answered_at),
-  }));
-}
-
-/** Attempts that may still be executed. */
-export const unansweredAttempts = (attempts: readonly Attempt[]) =>
-  attempts.filter(({ answered_at }) => answered_at === null);
-
-/** Whether a command that changes the name may still be executed. Contact commands do not count: repeating one is safe. */
-export const isInDoubt = (attempts: readonly Attempt[]) =>
-  unansweredAttempts(attempts).some(({ command }) => command.startsWith("domain:"));
-
-export const ofCommand = (attempts: readonly Attempt[], command: string) =>
-  attempts.filter((attempt) => attempt.command === command);
-
-/** Attempts that an earlier owner may have sent. */
-export const ofEarlierOwners = (attempts: readonly Attempt[], { lease }: OwnerContext) =>
-  attempts.filter(({ epoch }) => epoch !== lease.epoch);
-
-/** What an operator sees of attempts. */
-export const selectAttempts = "SELECT cl_trid, command, committed_at, answered_at, result_code, sv_trid FROM attempts";
-export const attemptColumns = {
-  cl_trid: "text",
-  command: "text",
-  committed_at: "timestamptz",
-  answered_at: "timestamptz?",
-  result_code: "int4?",
-  sv_trid: "text?",
-} as const;

@@ -1,12 +1,12 @@
 /** A name that must not be renewed: it expires, or its registry renews it automatically, and it is deleted while that is refunded. */
 
 import { seeAbsence, seePresence } from "#domains/compare/looks.ts";
-import { attentionLookMs } from "#domains/orders/change.ts";
-import { scheduledOrder } from "#domains/orders/scheduled-order.ts";
 import { askInfo, later } from "#domains/registry/ask.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { addDays, isNextTerm, termAfter } from "#domains/registry/terms.ts";
+import { attentionRetryMs } from "#domains/registry/waits.ts";
 import type { Renewal, RenewalOutcome } from "#domains/schedule/renewals.ts";
+import { scheduledOrder } from "#domains/schedule/scheduled-order.ts";
 import type { DomainInfo } from "#registry/epp/commands/domain/info.ts";
 
 /** How often to look at a name that its registry lets expire: the last stages take weeks. */
@@ -24,7 +24,7 @@ export async function waitForEnd(sessions: RegistrySessions, renewal: Renewal): 
   if (seen.is === "unknown") return { event: "look-lost", countsAsFailure: true, reason: seen.reason };
   if (seen.is !== "held-by-us") {
     if ((await seeAbsence(sessions, name, seen)) === "left") return undefined;
-    return { nextStepAt: later(sessions, attentionLookMs) };
+    return { nextStepAt: later(sessions, attentionRetryMs) };
   }
   const isDeleting = seen.info.statuses.includes("pendingDelete");
   if (renewal.gone_since !== null && !isDeleting) await seePresence(sessions, name, seen.info);

@@ -1,8 +1,8 @@
 import Type from "typebox";
-import { parsePathName } from "#domains/portfolio/read.ts";
 import { switchRenewal } from "#domains/schedule/switch.ts";
 import { ApiError } from "#errors.ts";
 import { parseBody } from "#use-case/body.ts";
+import { parsePathName } from "#use-case/path-name.ts";
 import type { UseCase } from "#use-case/use-case.ts";
 
 const requestBody = Type.Object({ will_renew: Type.Boolean({ examples: [false] }) });

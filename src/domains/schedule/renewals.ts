@@ -1,17 +1,13 @@
-/** Renewals in the database: how to read them, and what writing a renewal adds to writing any change. */
+/** Renewals in the database: how to read and write them. */
+import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import {
-  type ChangeContext,
-  type ChangeTable,
-  longestWaitMs,
-  type Outcome,
-  type StepCopy,
-} from "#domains/orders/change.ts";
-import { dueRows, wake, wakeAll } from "#domains/orders/due.ts";
 import { placeFollowUps } from "#domains/orders/follow-up.ts";
-import { createWriter } from "#domains/orders/write.ts";
+import { OrderConflict, type WriteContext } from "#domains/orders/order.ts";
+import { columnsOf, stateOf } from "#domains/orders/state-table.ts";
 import { type Departure, leavePortfolio } from "#domains/portfolio/rows.ts";
+import { assertLeaseStands, isPresentEpoch } from "#domains/registry/owner-lease.ts";
+import { wake } from "#domains/registry/wake.ts";
 import {
   isRenewalOver,
   type RenewalEvent,
@@ -44,13 +40,13 @@ const columns = {
 const renewalById = statement(
   "renewal-by-id",
   `SELECT ${Object.keys(columns).map((column) => `r.${column}`)}, name.will_renew, name.registry_ex_date,
-     name.gone_since, placed.change_code AS order_code, placed.kind AS order_kind, placed.status AS order_status,
+     name.gone_since, placed.order_code, placed.kind AS order_kind, placed.status AS order_status,
      placed.reason AS order_reason, placed.operator_note AS order_note, placed.settle_as AS order_settled_as,
-     placed.change_code IS NOT NULL AND placed.ended_at IS NULL AS is_order_live, CASE WHEN maintenance_from <= $now::timestamptz AND maintenance_until > $now THEN maintenance_until END AS maintenance_until
+     placed.order_code IS NOT NULL AND placed.ended_at IS NULL AS is_order_live, CASE WHEN maintenance_from <= $now::timestamptz AND maintenance_until > $now THEN maintenance_until END AS maintenance_until
    FROM renewals AS r JOIN domains AS name ON name.renewal_id = r.id LEFT JOIN registries AS registry ON registry.id = r.registry_id
      LEFT JOIN LATERAL (
-       SELECT change_code, kind, status, reason, operator_note, settle_as, ended_at
-       FROM changes WHERE changes.renewal_id = r.id ORDER BY id DESC LIMIT 1) AS placed ON true
+       SELECT order_code, kind, status, reason, operator_note, settle_as, ended_at
+       FROM orders WHERE orders.renewal_id = r.id ORDER BY id DESC LIMIT 1) AS placed ON true
    WHERE r.id = $id AND r.ended_at IS NULL`,
   {
     ...columns,
@@ -73,10 +69,17 @@ const renewalById = statement(
 );
 type RenewalRow = NonNullable<(typeof renewalById)["row"]>;
 
-export type Renewal = StepCopy<RenewalRow>;
+export type Renewal = Readonly<RenewalRow>;
 
 /** The outcome of a renewal's step, with everything that is written with it. */
-export interface RenewalOutcome extends Outcome<RenewalEvent> {
+export interface RenewalOutcome {
+  /** Without one the renewal only waits until `nextStepAt`. */
+  event?: RenewalEvent;
+  /** When the next step is due; by default at once. */
+  nextStepAt?: Date;
+  reason?: string;
+  /** Counts a failure, for the backoff. */
+  countsAsFailure?: true;
   /** The registry's exDate, as `<info>` showed it. */
   exDate?: Date | undefined;
   /** The order that it places. */
@@ -85,104 +88,134 @@ export interface RenewalOutcome extends Outcome<RenewalEvent> {
   isOrders?: true;
   /** How the name left the portfolio, once it has. */
   departure?: Departure | undefined;
+  /** Locks what the outcome depends on until the transaction ends. @returns whether it still holds */
+  holds?: (tx: Transaction) => Promise<boolean>;
 }
 
-// A renewal ends as `Renewed` in the statement that ends the order (src/domains/orders/change-orders.ts).
-const renewalWriter = createWriter({
-  table: "renewals",
-  name: "renewal",
-  columns: "renewed_until timestamptz",
-  sendsCommands: false,
-  values: `will_renew bool, ex_date timestamptz, term_note text, left_as text, gaining_registrar text,
-    restorable_until timestamptz, places_code text, places_kind text, places_input jsonb`,
-  // Every change of a name or its renewal locks the name's row first, so that none deadlocks with another.
-  lock: [
-    `names AS MATERIALIZED (
-     SELECT renewal_id, will_renew FROM domains WHERE renewal_id = ANY (ARRAY(
-       SELECT id FROM jsonb_to_recordset($items::jsonb) AS item(id int8))) ORDER BY domain_name FOR UPDATE),
-   `,
-    "JOIN names ON names.renewal_id = row.id",
-  ],
-  // What a step decides depends on `will_renew`, and it can be repeated.
-  guard: "names.will_renew = change.will_renew",
-  effects: [
-    `dates AS (
-     UPDATE domains AS name SET registry_ex_date = ex_date
-     FROM written WHERE name.renewal_id = written.id AND written.status <> 'Ended' AND name.registry_ex_date <> ex_date)`,
-    ...placeFollowUps(
-      "placed",
-      `(SELECT places_code AS code, reseller_id, domain_name, registry_id, places_kind AS kind, places_input AS input, at,
-        at AS due_at, id AS renewal_id FROM written WHERE places_code IS NOT NULL) AS of_terms`,
-      { note: "'by the schedule'", isSchedules: true },
-    ),
-    `ends AS (
+// Every change of a name or its renewal locks the name's row first, so that none deadlocks with another. What a step decides depends on
+// `will_renew`, and it can be repeated. A renewal ends as `Renewed` in the statement that ends its order (src/domains/orders/write.ts).
+const writeRow = statement(
+  "renewal-write",
+  `WITH name AS MATERIALIZED (SELECT renewal_id, will_renew FROM domains WHERE renewal_id = $id FOR UPDATE),
+   locked AS MATERIALIZED (
+     SELECT row.id FROM renewals AS row JOIN name ON name.renewal_id = row.id
+     WHERE row.id = $id AND row.version = $version AND name.will_renew = $will_renew
+       AND ($epoch::int8 IS NULL OR ${isPresentEpoch("row.registry_id", "$epoch::int8")}) FOR UPDATE OF row),
+   written AS (
+     UPDATE renewals AS row SET status = $status, phase = $phase, next_step_at = $next_step_at, backoff_count = $backoff_count,
+       reason = $reason, updated_at = CASE WHEN $event::text IS NULL THEN updated_at ELSE $now END,
+       ended_at = CASE WHEN $is_over THEN $now::timestamptz END
+     FROM locked WHERE row.id = locked.id
+     RETURNING row.id, row.version, row.status, row.phase, row.reseller_id, row.domain_name, row.registry_id, $now::timestamptz AS at),
+   history AS (
+     INSERT INTO renewal_history (renewal_id, at, event, status, phase, note)
+     SELECT id, at, $event, status, phase, $note FROM written WHERE $event IS NOT NULL),
+   dates AS (
+     UPDATE domains SET registry_ex_date = $ex_date::timestamptz
+     FROM written WHERE domains.renewal_id = written.id AND written.status <> 'Ended' AND registry_ex_date <> $ex_date),
+   ${placeFollowUps(
+     "placed",
+     `(SELECT $places_code::text AS code, reseller_id, domain_name, registry_id, $places_kind::text AS kind, $places_input::jsonb AS input,
+          at, at AS due_at, id AS renewal_id FROM written WHERE $places_code IS NOT NULL) AS of_terms`,
+     { note: "'by the schedule'", isSchedules: true },
+   ).join(",\n   ")},
+   ends AS (
      INSERT INTO domain_history (domain_name, reseller_id, at, event, note)
-     SELECT domain_name, reseller_id, at, 'ended', term_note FROM written WHERE status = 'Ended')`,
-    ...leavePortfolio(
-      "(SELECT domain_name, at, left_as, gaining_registrar, restorable_until FROM written WHERE status = 'Ended')",
-    ),
-  ],
-  signal: `CASE WHEN places_code IS NOT NULL THEN ${wake("change", "registry_id")}::text END`,
-});
+     SELECT domain_name, reseller_id, at, 'ended', $note FROM written WHERE status = 'Ended'),
+   ${leavePortfolio(
+     `(SELECT domain_name, at, $left_as::text AS left_as, $gaining_registrar::text AS gaining_registrar,
+          $restorable_until::timestamptz AS restorable_until FROM written WHERE status = 'Ended')`,
+   ).join(",\n   ")}
+   SELECT version, CASE WHEN $places_code IS NOT NULL THEN ${wake("'schedule'", "registry_id")}::text END AS woken FROM written` as string,
+  { version: "int8", woken: "text?" },
+);
 
-/** A renewal whose name has left the portfolio or is in its next term has nothing to do. */
-export const dueRenewals = dueRows({
-  table: "renewals",
-  name: "renewal",
-  longestWaitMs,
-  taken: "EXISTS (SELECT FROM domains WHERE domains.renewal_id = renewals.id)",
-  scheduled: "status = 'Scheduled' OR phase IS NOT DISTINCT FROM 'wait'",
-});
+/**
+ * Writes an outcome, by itself or in a transaction that writes more.
+ * @throws OrderConflict when the renewal or its name has changed since it was read
+ * @throws LeaseLost when this process no longer owns the registry
+ */
+export async function writeRenewal(
+  context: WriteContext,
+  renewal: Renewal,
+  outcome: RenewalOutcome,
+  tx?: Transaction,
+): Promise<void> {
+  const { database, clock, lease } = context;
+  const now = clock.now();
+  const { event, nextStepAt = now, reason, exDate, places, departure } = outcome;
+  const from = stateOf<RenewalState>({ ...renewal, verify_cause: null });
+  const to = event === undefined ? from : renewalStateTable.next(from, event)?.to;
+  if (to === undefined) throw new Error(`the state ${from} has no event ${event}`);
+  if (to === "Ended" && !departure) throw new Error("a renewal can only end with the name's departure");
+  const alarm = alarmOf(renewal, outcome, to, now);
+  if (!tx && (outcome.holds || alarm)) {
+    await database.transaction((own) => writeRenewal(context, renewal, outcome, own));
+    return;
+  }
+  if (tx && outcome.holds && !(await outcome.holds(tx))) throw new OrderConflict();
+  const { status, phase } = columnsOf(to);
+  const failures = outcome.countsAsFailure ? renewal.backoff_count + 1 : 0;
+  const on = tx ?? database;
+  const [written] = await on.query(writeRow, {
+    id: renewal.id,
+    version: renewal.version,
+    epoch: lease?.epoch ?? null,
+    will_renew: renewal.will_renew,
+    status,
+    phase,
+    next_step_at: nextStepAt,
+    backoff_count: event === undefined ? renewal.backoff_count : failures,
+    reason: reason ?? renewal.reason,
+    event: event ?? null,
+    note: reason ?? null,
+    is_over: isRenewalOver(to),
+    now,
+    ex_date: exDate ?? null,
+    places_code: places?.code ?? null,
+    places_kind: places?.kind ?? null,
+    places_input: places?.input ?? null,
+    left_as: departure?.reason ?? null,
+    gaining_registrar: departure?.gainingRegistrar ?? null,
+    restorable_until: departure?.restorableUntil ?? null,
+  });
+  if (!written) {
+    await assertLeaseStands(on, lease);
+    throw new OrderConflict();
+  }
+  if (!alarm) return;
+  const { note, ...about } = alarm;
+  if (note === undefined) await resolveAlarm(context, about, tx);
+  else await raiseAlarm(context, { ...about, note }, tx);
+}
 
-export const renewalTable: ChangeTable<Renewal, RenewalOutcome> = {
-  states: renewalStateTable,
-  writer: renewalWriter,
-  find: findRenewal,
-  keepsBackoff: new Set<RenewalEvent>(),
-  after: () => ({}),
+/** The alarm about a name's renewal that an outcome raises, with a note, or resolves. */
+function alarmOf(renewal: Renewal, { event, reason, isOrders }: RenewalOutcome, to: RenewalState, now: Date) {
+  if (event === undefined) return undefined;
+  const alarm: { kind: "renewal"; subject: string; note?: string } = { kind: "renewal", subject: renewal.domain_name };
+  if (to === "Attention" && !isOrders) return { ...alarm, note: reason ?? event };
+  // After the end of its term, an unwanted name still has to leave.
+  const isSettled = isRenewalOver(to) || (event === "not-wanted" && now < renewal.term_ends_at);
+  return isSettled ? alarm : undefined;
+}
 
-  values({ will_renew }, { exDate, reason, departure, places }, to) {
-    if (to === "Ended" && !departure) throw new Error("a renewal can only end with the name's departure");
-    return {
-      will_renew,
-      ex_date: exDate,
-      ...(places && { places_code: places.code, places_kind: places.kind, places_input: places.input }),
-      ...(departure && {
-        term_note: reason,
-        left_as: departure.reason,
-        gaining_registrar: departure.gainingRegistrar,
-        restorable_until: departure.restorableUntil,
-      }),
-    };
-  },
-
-  alarms(renewal, { event, reason, isOrders }, to, now) {
-    const { domain_name: subject } = renewal;
-    if (to === "Attention" && !isOrders) return [{ kind: "renewal", subject, note: reason ?? event ?? "" }];
-    // After the end of its term, an unwanted name still has to leave.
-    const isSettled = isRenewalOver(to as RenewalState) || (event === "not-wanted" && now < renewal.term_ends_at);
-    return isSettled ? [{ kind: "renewal", subject }] : [];
-  },
-};
-
-interface RenewalReader extends Pick<ChangeContext, "clock"> {
+interface RenewalReader extends Pick<WriteContext, "clock"> {
   database: Pick<Transaction, "query">;
 }
 
+/** @returns nothing when its name has left the portfolio or is in its next term */
 export async function findRenewal({ database, clock }: RenewalReader, id: number): Promise<Renewal | undefined> {
-  const [row] = await database.query(renewalById, { id, now: clock.now() });
-  // Its commands are those of its orders.
-  return row && { ...row, verify_cause: null, confirm_after: null, attempts: [], unwritten: [] };
+  return (await database.query(renewalById, { id, now: clock.now() }))[0];
 }
 
 const moveRenewal = statement(
   "renewal-move-step",
   `WITH moved AS (UPDATE renewals SET next_step_at = $at WHERE id = $id AND ended_at IS NULL RETURNING registry_id)
-   ${wakeAll("renewal", "moved")}`,
+   SELECT count(${wake("'renewal'", "registry_id")}) AS notified FROM moved`,
   { notified: "int8" },
 );
 
-/** Moves a renewal's next step, and wakes the registry's owner. */
+/** Moves a renewal's next step, and wakes the registry's session holder. */
 export async function rescheduleRenewal(tx: Pick<Transaction, "query">, id: number, at: Date): Promise<void> {
   await tx.query(moveRenewal, { id, at });
 }

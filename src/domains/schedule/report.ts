@@ -1,11 +1,11 @@
 /** What an operator sees of renewals, and the request to run one now. */
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import type { ChangeContext } from "#domains/orders/change.ts";
-import { wakeAll } from "#domains/orders/due.ts";
+import { attemptColumns, selectAttempts } from "#domains/orders/attempts.ts";
+import type { OrderContext } from "#domains/orders/order.ts";
 import { isSent } from "#domains/orders/scheduled-order.ts";
-import { attemptColumns, selectAttempts } from "#domains/registry/ask.ts";
 import { addDays } from "#domains/registry/terms.ts";
+import { wakeAll } from "#domains/registry/wake.ts";
 import { rescheduleRenewal } from "#domains/schedule/renewals.ts";
 import {
   isRenewalOver,
@@ -20,13 +20,13 @@ import { OperatorError } from "#operator-error.ts";
 
 /** SQL: the order that a renewal has placed last. */
 const latestOrder = `LEFT JOIN LATERAL (
-     SELECT id, change_code, status, reason, found, backoff_count, next_step_at, ended_at
-     FROM changes WHERE changes.renewal_id = r.id ORDER BY id DESC LIMIT 1) AS placed ON true`;
+     SELECT id, order_code, status, reason, found, backoff_count, next_step_at, ended_at
+     FROM orders WHERE orders.renewal_id = r.id ORDER BY id DESC LIMIT 1) AS placed ON true`;
 
 const renewals = statement(
   "operator-renewals",
   `SELECT renewal_code, r.domain_name, reseller.name AS reseller, r.registry_id AS registry, term_ends_at, due_at,
-     domains.will_renew, r.status, placed.change_code AS order_code, CASE WHEN r.ended_at IS NULL THEN coalesce(placed.reason, r.reason) ELSE r.reason END AS reason,
+     domains.will_renew, r.status, placed.order_code, CASE WHEN r.ended_at IS NULL THEN coalesce(placed.reason, r.reason) ELSE r.reason END AS reason,
      alarms.since AS alarm_since
    FROM renewals AS r JOIN resellers AS reseller ON reseller.id = r.reseller_id
      LEFT JOIN domains ON domains.renewal_id = r.id
@@ -55,7 +55,7 @@ const renewals = statement(
 const latestRenewal = statement(
   "operator-renewal",
   `SELECT r.id, renewal_code, r.domain_name, reseller.name AS reseller, r.registry_id AS registry, r.status,
-     r.phase, term_ends_at, due_at, placed.change_code AS order_code, placed.status AS order_status,
+     r.phase, term_ends_at, due_at, placed.order_code, placed.status AS order_status,
      placed.ended_at IS NULL AND placed.id IS NOT NULL AS is_order_live,
      (placed.found ->> 'base_ex_date')::timestamptz AS base_ex_date, renewed_until,
      coalesce(placed.backoff_count, r.backoff_count) AS failed_tries,
@@ -93,7 +93,7 @@ const nameNow = statement(
   `SELECT expiration_date, registry_ex_date, will_renew, domains.renewal_id, ${isSent} AS is_sent,
      coalesce(placed.next_step_at, renewal.next_step_at) AS next_step_at, placed.id AS order_id
    FROM domains LEFT JOIN renewals AS renewal ON renewal.id = renewal_id
-     LEFT JOIN changes AS placed ON placed.renewal_id = renewal.id AND placed.ended_at IS NULL
+     LEFT JOIN orders AS placed ON placed.renewal_id = renewal.id AND placed.ended_at IS NULL
    WHERE domains.domain_name = $domain_name`,
   {
     expiration_date: "timestamptz",
@@ -112,7 +112,7 @@ const renewalHistory = statement(
      SELECT at, event, status, phase, note, 1 AS place, id FROM renewal_history WHERE renewal_id = $renewal_id
      UNION ALL
      SELECT at, event, history.status, history.phase, note, 2, history.id
-     FROM change_history AS history JOIN changes ON changes.id = change_id WHERE changes.renewal_id = $renewal_id
+     FROM order_history AS history JOIN orders ON orders.id = order_id WHERE orders.renewal_id = $renewal_id
      UNION ALL
      SELECT at, event, NULL, NULL, note, 3, id FROM domain_history
      WHERE domain_name = $domain_name AND event IN ('will-renew-on', 'will-renew-off')) AS told
@@ -124,7 +124,7 @@ const renewalAttempts = statement(
   "operator-renewal-attempts",
   `${selectAttempts}
    WHERE cl_trid = ANY (ARRAY(
-     SELECT cl_trid FROM changes JOIN attempts ON change_id = changes.id WHERE renewal_id = $renewal_id))
+     SELECT cl_trid FROM orders JOIN attempts ON order_id = orders.id WHERE renewal_id = $renewal_id))
    ORDER BY committed_at, number`,
   attemptColumns,
 );
@@ -132,7 +132,7 @@ const renewalAttempts = statement(
 // While a command's answer is lost and no look has failed since, its settle time runs.
 const orderUnsettled = statement(
   "scheduled-order-unsettled",
-  `SELECT FROM changes WHERE id = $id AND phase = 'verify' AND verify_cause = 'lost' AND backoff_count = 0
+  `SELECT FROM orders WHERE id = $id AND phase = 'verify' AND verify_cause = 'lost' AND backoff_count = 0
      AND operator_note IS NULL`,
   {},
 );
@@ -142,8 +142,8 @@ const isUnsettled = async (tx: Transaction, orderId: number | null) =>
 
 const moveOrder = statement(
   "scheduled-order-move-step",
-  `WITH moved AS (UPDATE changes SET next_step_at = $now WHERE id = $id AND ended_at IS NULL RETURNING registry_id)
-   ${wakeAll("change", "moved")}`,
+  `WITH moved AS (UPDATE orders SET next_step_at = $now WHERE id = $id AND ended_at IS NULL RETURNING lane, registry_id)
+   ${wakeAll("moved")}`,
   { notified: "int8" },
 );
 
@@ -157,7 +157,7 @@ export interface RenewalFilter {
 }
 
 /** By the end of the term. */
-export async function reportRenewals(context: ChangeContext, { status, resellerId, days, limit }: RenewalFilter) {
+export async function reportRenewals(context: OrderContext, { status, resellerId, days, limit }: RenewalFilter) {
   const endsBy = days === undefined ? null : addDays(context.clock.now(), days);
   return context.database.query(renewals, {
     status: status ?? null,
@@ -168,7 +168,7 @@ export async function reportRenewals(context: ChangeContext, { status, resellerI
 }
 
 /** The name, its latest renewal with history and attempts, and the next step. @throws OperatorError */
-export async function reportRenewal({ database }: ChangeContext, domainName: string) {
+export async function reportRenewal({ database }: OrderContext, domainName: string) {
   const [name] = await database.query(nameNow, { domain_name: domainName });
   const [renewal] = await database.query(latestRenewal, { domain_name: domainName });
   if (!renewal) {
@@ -210,7 +210,7 @@ function describeNext(state: RenewalState, at: Date, liveOrder: string | null): 
 }
 
 /** Makes a renewal's next step due now, even before its due date. @throws OperatorError when there is none */
-export async function runRenewal(context: ChangeContext, domainName: string): Promise<void> {
+export async function runRenewal(context: OrderContext, domainName: string): Promise<void> {
   await context.database.transaction(async (tx) => {
     const [name] = await tx.query(nameNow, { domain_name: domainName });
     if (!name) throw new OperatorError("not-found", `no portfolio has ${domainName}`);

@@ -50,7 +50,7 @@ const linkRenewal = statement(
 const alarmsDue = statement(
   "renewal-alarms-due",
   `SELECT r.id, r.domain_name, term_ends_at, due_at, alarm_at::text AS alarm_time, r.status,
-     coalesce((SELECT reason FROM changes WHERE changes.renewal_id = r.id ORDER BY id DESC LIMIT 1), reason) AS reason
+     coalesce((SELECT reason FROM orders WHERE orders.renewal_id = r.id ORDER BY id DESC LIMIT 1), reason) AS reason
    FROM renewals AS r JOIN domains ON domains.renewal_id = r.id
    WHERE r.registry_id = $registry_id AND ended_at IS NULL AND alarm_at <= $now
      AND (alarm_at, r.id) > ($after_time::timestamptz, $after_id::int8)

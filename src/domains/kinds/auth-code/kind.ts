@@ -4,9 +4,9 @@
  * registry's, the order fetches it, or makes the registry send it to the holder.
  */
 import { statement } from "#db/statement.ts";
-import type { AuthCodeInput } from "#domains/kinds/auth-code/rows.ts";
-import { type ChangeOrder, changeSecretRow } from "#domains/orders/change-orders.ts";
+import type { AuthCodeInput } from "#domains/orders/auth-codes.ts";
 import { type OrderKind, type Plan, whileHeld } from "#domains/orders/kind.ts";
+import { type Order, secretRow } from "#domains/orders/order.ts";
 import { describeAnswer } from "#domains/orders/send.ts";
 import type { Ask } from "#domains/registry/ask.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
@@ -15,14 +15,14 @@ import { type DomainInfo, domainInfo } from "#registry/epp/commands/domain/info.
 import { domainCodeRequest, domainUpdate } from "#registry/epp/commands/domain/update.ts";
 import { flavourOf } from "#registry/flavours/flavours.ts";
 
-const codeOfName = statement("auth-code-of-name", "SELECT change_code FROM auth_codes WHERE domain_name = $name", {
-  change_code: "text",
+const codeOfName = statement("auth-code-of-name", "SELECT order_code FROM auth_codes WHERE domain_name = $name", {
+  order_code: "text",
 });
 
 // The order's end makes it readable, and erases it here.
 const keepIssued = statement(
   "auth-code-issued",
-  "UPDATE changes SET secret_sealed = $sealed WHERE id = $id AND version = $version RETURNING version",
+  "UPDATE orders SET secret_sealed = $sealed WHERE id = $id AND version = $version RETURNING version",
   { version: "int8" },
 );
 
@@ -43,9 +43,9 @@ export const authCodeKind: OrderKind = {
     if (order.attempts.some(({ result_code }) => result_code === doneCode)) return { is: "done" };
     const input = order.input as AuthCodeInput;
     if ("replaces" in input) return planEnd(sessions, order, input.replaces);
-    const { domain_name: name, change_code, secret_sealed } = order;
+    const { domain_name: name, order_code, secret_sealed } = order;
     if (secret_sealed === null) throw new Error("an auth code is erased only at its order's end");
-    const code = sessions.context.sealer.open(changeSecretRow(change_code), secret_sealed);
+    const code = sessions.context.sealer.open(secretRow(order_code), secret_sealed);
     if (info.authInfo?.reveal() === code.reveal()) return { is: "done" };
     return { is: "send", command: domainUpdate({ name, authInfo: code }) };
   }),
@@ -55,8 +55,8 @@ export const authCodeKind: OrderKind = {
  * Asks a registry that issues codes itself: the answer to an info has the code, and a repeated one the same. A code that has
  * expired here is withdrawn there.
  */
-async function askRegistry({ context, profile }: RegistrySessions, order: ChangeOrder, ask: Ask): Promise<Plan> {
-  const { domain_name: name, change_code: changeCode, input } = order;
+async function askRegistry({ context, profile }: RegistrySessions, order: Order, ask: Ask): Promise<Plan> {
+  const { domain_name: name, order_code: changeCode, input } = order;
   const isEnd = "replaces" in (input as AuthCodeInput);
   if (isEnd && !(await isPresent(context, name, (input as { replaces: string }).replaces))) return { is: "done" };
   const answer = await ask(domainInfo(name, { issuedCode: isEnd ? "cancel" : "request" })).catch(
@@ -69,19 +69,19 @@ async function askRegistry({ context, profile }: RegistrySessions, order: Change
   if (isEnd) return { is: "done" };
   const code = answer.data?.authInfo;
   if (!code) return { is: "unknown", reason: `${profile.id} has answered the request for an auth code without one` };
-  return (await keepSecret(context, order, context.sealer.seal(changeSecretRow(changeCode), code))) ?? { is: "done" };
+  return (await keepSecret(context, order, context.sealer.seal(secretRow(changeCode), code))) ?? { is: "done" };
 }
 
 /** A registry whose `<info>` shows the code, which is its own. At its end here it stays valid there: nobody but the registry changes it. */
-async function planShown({ context, profile }: RegistrySessions, order: ChangeOrder, info: DomainInfo): Promise<Plan> {
+async function planShown({ context, profile }: RegistrySessions, order: Order, info: DomainInfo): Promise<Plan> {
   if ("replaces" in (order.input as AuthCodeInput)) return { is: "done" };
   if (!info.authInfo) return { is: "unknown", reason: `${profile.id} shows no auth code of the name` };
-  const sealed = context.sealer.seal(changeSecretRow(order.change_code), info.authInfo);
+  const sealed = context.sealer.seal(secretRow(order.order_code), info.authInfo);
   return (await keepSecret(context, order, sealed)) ?? { is: "done" };
 }
 
 /** The code that was drawn when the order was accepted is nobody's. Asked again after a lost answer, the registry sends it twice. */
-async function planForHolder({ context }: RegistrySessions, order: ChangeOrder): Promise<Plan> {
+async function planForHolder({ context }: RegistrySessions, order: Order): Promise<Plan> {
   const { attempts, domain_name: name, input, secret_sealed } = order;
   if ("replaces" in (input as AuthCodeInput)) return { is: "done" };
   const changed = secret_sealed === null ? undefined : await keepSecret(context, order, null);
@@ -93,7 +93,7 @@ async function planForHolder({ context }: RegistrySessions, order: ChangeOrder):
 /** Replaces the secret with which the order ends. @returns why it could not */
 async function keepSecret(
   { database }: RegistrySessions["context"],
-  order: ChangeOrder,
+  order: Order,
   sealed: Buffer | null,
 ): Promise<Plan | undefined> {
   const [kept] = await database.query(keepIssued, { id: order.id, version: order.version, sealed });
@@ -106,7 +106,7 @@ async function keepSecret(
 /** Replaces a code at its end, unless a newer order has set another one meanwhile. */
 async function planEnd(
   { context, profile }: RegistrySessions,
-  { domain_name: name }: ChangeOrder,
+  { domain_name: name }: Order,
   replaced: string,
 ): Promise<Plan> {
   if (!(await isPresent(context, name, replaced))) return { is: "done" };
@@ -122,5 +122,5 @@ async function isPresent(
   changeCode: string,
 ): Promise<boolean> {
   const [present] = await database.query(codeOfName, { name });
-  return present?.change_code === changeCode;
+  return present?.order_code === changeCode;
 }

@@ -1,7 +1,7 @@
 /** POST /domains/<domain_name>/auth-code: 202 and an order, whose end makes the code readable. */
 import type { Context } from "#context.ts";
 import { authCodeKind } from "#domains/kinds/auth-code/kind.ts";
-import type { AuthCodeInput } from "#domains/kinds/auth-code/rows.ts";
+import type { AuthCodeInput } from "#domains/orders/auth-codes.ts";
 import { type LockedName, placeAnswers, placeChange } from "#domains/orders/place.ts";
 import { lockedStatus } from "#domains/portfolio/present.ts";
 import { ApiError } from "#errors.ts";

@@ -5,7 +5,7 @@
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { authCodeKind } from "#domains/kinds/auth-code/kind.ts";
-import type { AuthCodeInput } from "#domains/kinds/auth-code/rows.ts";
+import type { AuthCodeInput } from "#domains/orders/auth-codes.ts";
 import { insertOrder } from "#domains/orders/place.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { newOrderCode } from "#lib/order-code.ts";
@@ -16,7 +16,7 @@ const repeatMs = 24 * 60 * 60_000;
 
 /** SQL about a row `code`: an order that sets another code needs no replacement, unless it fails. */
 const isUndisturbed = `(
-       SELECT true FROM changes WHERE changes.domain_name = code.domain_name AND kind = 'auth-code' AND ended_at IS NULL
+       SELECT true FROM orders WHERE orders.domain_name = code.domain_name AND kind = 'auth-code' AND ended_at IS NULL
        LIMIT 1) IS NULL`;
 
 const eraseExpired = statement(
@@ -28,9 +28,9 @@ const eraseExpired = statement(
 
 const spentCodes = statement(
   "auth-codes-spent",
-  `SELECT domain_name, change_code FROM auth_codes AS code
+  `SELECT domain_name, order_code FROM auth_codes AS code
    WHERE registry_id = $registry_id AND replace_at <= $now AND ${isUndisturbed} ORDER BY replace_at LIMIT $rows_max`,
-  { domain_name: "text", change_code: "text" },
+  { domain_name: "text", order_code: "text" },
 );
 type SpentCode = NonNullable<(typeof spentCodes)["row"]>;
 
@@ -43,9 +43,9 @@ const lockName = statement(
 const takeSpent = statement(
   "auth-code-take-spent",
   `UPDATE auth_codes AS code SET replace_at = $repeat_at
-   WHERE domain_name = $name AND change_code = $change_code AND replace_at <= $now AND ${isUndisturbed}
-   RETURNING change_code`,
-  { change_code: "text" },
+   WHERE domain_name = $name AND order_code = $order_code AND replace_at <= $now AND ${isUndisturbed}
+   RETURNING order_code`,
+  { order_code: "text" },
 );
 
 export async function replaceSpentCodes({ context, profile }: RegistrySessions): Promise<void> {
@@ -57,20 +57,20 @@ export async function replaceSpentCodes({ context, profile }: RegistrySessions):
   }
 }
 
-async function placeReplacement(context: Context, { domain_name: name, change_code }: SpentCode): Promise<void> {
+async function placeReplacement(context: Context, { domain_name: name, order_code }: SpentCode): Promise<void> {
   const now = context.clock.now();
   const repeatAt = new Date(now.getTime() + repeatMs);
   await context.database.transaction(async (tx) => {
     // Requests about the name lock it too: none can place an order in between.
     const [locked] = await tx.query(lockName, { name });
     if (!locked) return;
-    const [taken] = await tx.query(takeSpent, { name, change_code, now, repeat_at: repeatAt });
+    const [taken] = await tx.query(takeSpent, { name, order_code, now, repeat_at: repeatAt });
     if (!taken) return;
     await insertOrder(context, tx, locked, {
       code: newOrderCode(context.random, "CHG"),
       resellerId: locked.reseller_id,
       kind: authCodeKind,
-      input: { replaces: change_code } satisfies AuthCodeInput,
+      input: { replaces: order_code } satisfies AuthCodeInput,
       note: "the auth code has expired",
       isOwners: true,
     });
