@@ -50,8 +50,8 @@ async function startStage(
 const ordersOf = ({ gateway }: Stage, name: string) =>
   runSql(
     gateway.databaseUrl,
-    `SELECT order_code AS code FROM registration_orders WHERE domain_name = $1
-     UNION ALL SELECT change_code FROM changes WHERE domain_name = $1`,
+    `SELECT order_code AS code FROM orders WHERE domain_name = $1
+     UNION ALL SELECT order_code FROM orders WHERE domain_name = $1`,
     [name],
   );
 

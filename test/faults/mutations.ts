@@ -35,13 +35,13 @@ export const mutations: readonly Mutation[] = [
     batch: "executed.1",
     verdict: /a create was sent while it was not known what the one before had done/,
     replacements: [
-      { file: "src/domains/orders/send.ts", find: "if (isInDoubt(row.attempts))", replace: "if (false)" },
-      { file: "src/domains/orders/send.ts", find: "const isRepeat =", replace: "const isRepeat = false &&" },
       {
-        file: "src/domains/orders/write.ts",
-        find: "AND NOT EXISTS (SELECT FROM attempts AS open",
-        replace: "AND true OR NOT EXISTS (SELECT FROM attempts AS open",
+        file: "src/domains/orders/step.ts",
+        find: "if (unansweredAttempts(countedAttempts(order, kind)).length > 0)",
+        replace: "if (false)",
       },
+      { file: "src/domains/orders/next-command.ts", find: "const isRepeat =", replace: "const isRepeat = false &&" },
+      { file: "src/domains/orders/write.ts", find: "AND ${condition})", replace: "AND (true OR ${condition}))" },
     ],
   },
   {
@@ -51,8 +51,8 @@ export const mutations: readonly Mutation[] = [
     verdict: /undo-after-.*Finished, but not registered for us/,
     replacements: [
       {
-        file: "src/domains/orders/send.ts",
-        find: "if (!isLost || row.confirm_after !== null)",
+        file: "src/domains/orders/verify.ts",
+        find: "if (order.confirm_after !== null)",
         replace: "if (true)",
       },
     ],
@@ -78,9 +78,9 @@ export const mutations: readonly Mutation[] = [
     replacements: [
       {
         file: "src/domains/orders/due.ts",
-        find: `ended_at IS NULL AND \${taken}`,
-        replace: `ended_at IS NULL AND \${taken}
-          AND updated_at > (SELECT since FROM registry_leases AS own WHERE own.registry_id = \${table}.registry_id)`,
+        find: "ended_at IS NULL AND lane = '${lane}'`",
+        replace:
+          "ended_at IS NULL AND lane = '${lane}' AND updated_at > (SELECT since FROM registry_leases AS own WHERE own.registry_id = orders.registry_id)`",
       },
     ],
   },

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { test } from "node:test";
-import { changeStates } from "#domains/orders/change-states.ts";
-import { orderTransitions } from "#domains/orders/states.ts";
+import { orderStates } from "#domains/orders/states.ts";
 import { renewalTransitions } from "#domains/schedule/states.ts";
 import { hostingTransitions } from "#hosting/accounts/states.ts";
 import { moveTransitions } from "#hosting/moves/states.ts";
@@ -16,9 +15,13 @@ const rowHead = ["row", "state", "event", "next state"];
 /** The tables of each page, by the names of their placeholders. */
 const pages: Record<string, Record<string, string>> = {
   "docs/states.md": {
-    "registration orders": printTable(
+    orders: printTable(
       rowHead,
-      orderTransitions.map(({ row, from, event, to }) => [row, from, event, to]),
+      orderStates.transitions.map(({ row, from, event, to }) => [row, from, event, to]),
+    ),
+    renewals: printTable(
+      rowHead,
+      renewalTransitions.map(({ row, from, event, to }) => [row, from, event, to]),
     ),
     "hosting accounts": printTable(
       ["state", "event", "next state"],
@@ -29,18 +32,6 @@ const pages: Record<string, Record<string, string>> = {
     moves: printTable(
       ["state", "event", "next state"],
       moveTransitions.map(({ from, event, to }) => [from, event, to]),
-    ),
-  },
-  "docs/changes.md": {
-    changes: printTable(
-      rowHead,
-      changeStates.transitions.map(({ row, from, event, to }) => [row, from, event, to]),
-    ),
-  },
-  "docs/renewals.md": {
-    renewals: printTable(
-      rowHead,
-      renewalTransitions.map(({ row, from, event, to }) => [row, from, event, to]),
     ),
   },
   "docs/ote.md": {
@@ -81,7 +72,7 @@ const accounts: Layout = {
 };
 
 for (const [layout, transitions] of [
-  [orders, [...orderTransitions, ...changeStates.transitions]],
+  [orders, orderStates.transitions],
   [accounts, hostingTransitions],
 ] as const) {
   test(`docs/drawings/${layout.name}.svg shows the table of the code`, async () => {
@@ -94,11 +85,12 @@ for (const [layout, transitions] of [
 }
 
 test("a state or a change that a drawing has no place for is an error, and so is a state that is gone", () => {
-  const withOneMore = (from: string, to: string) => () => drawStates(orders, [...orderTransitions, { from, to }]);
+  const withOneMore = (from: string, to: string) => () =>
+    drawStates(orders, [...orderStates.transitions, { from, to }]);
   assert.throws(withOneMore("Pending", "Paused"), /Paused has no place/);
   assert.throws(withOneMore("NotProvisioned", "Pending"), /not neighbours/);
-  assert.throws(withOneMore("Errors", "Processing (check)"), /no arrow leads back/);
-  const withoutPending = orderTransitions.filter(({ from, to }) => from !== "Pending" && to !== "Pending");
+  assert.throws(withOneMore("Errors", "Processing (send)"), /no arrow leads back/);
+  const withoutPending = orderStates.transitions.filter(({ from, to }) => from !== "Pending" && to !== "Pending");
   assert.throws(() => drawStates(orders, withoutPending), /the table has no Pending/);
 });
 

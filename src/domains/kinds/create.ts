@@ -65,11 +65,11 @@ export const createKind: OrderKind = {
 const orderedOf = ({ input }: Order) => input as OrderedName;
 const foundOf = ({ found }: Order) => found as FoundName;
 
-/** An order starts once there is a session with its registry. */
-async function start({ pool }: RegistrySessions): Promise<Outcome | undefined> {
+/** An order starts once there is a session with its registry. Unless its create follows at once, the start is written first. */
+async function start(sessions: RegistrySessions, order: Order): Promise<Outcome | undefined> {
   try {
-    (await pool.acquire("check", { waitMs: sessionWaitMs })).release();
-    return undefined;
+    (await sessions.pool.acquire("check", { waitMs: sessionWaitMs })).release();
+    return (await isFreshlyChecked(sessions, order)) ? undefined : { event: "started" };
   } catch (error) {
     if (!(error instanceof EppUnavailable)) throw error;
     return { event: "unreachable", countsAsFailure: true };

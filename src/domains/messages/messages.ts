@@ -20,14 +20,14 @@ const messageColumns = {
   done_note: "text?",
 } as const;
 
-const columns = `message.registry_id AS registry, message_id, received_at, kind, outcome,
+const columns = `message.registry_id AS registry, message_id, received_at, message.kind, outcome,
   coalesce(message.domain_name, o.domain_name) AS domain_name, order_code, message_text AS text, needs_operator, done_at, done_note`;
 
 const listed = (which: string) => `
   SELECT ${columns}
   FROM poll_messages AS message LEFT JOIN orders AS o ON o.id = message.order_id
   WHERE ${which} AND ($registry_id::text IS NULL OR message.registry_id = $registry_id)
-    AND ($kind::text IS NULL OR kind = $kind) AND (received_at, message.registry_id, message_id) < (
+    AND ($kind::text IS NULL OR message.kind = $kind) AND (received_at, message.registry_id, message_id) < (
       coalesce((SELECT received_at FROM poll_messages WHERE registry_id = $after_registry AND message_id = $after_id), 'infinity'),
       coalesce($after_registry::text, ''), coalesce($after_id::text, ''))
   ORDER BY received_at DESC, message.registry_id DESC, message_id DESC LIMIT $rows_max`;

@@ -86,7 +86,7 @@ export interface OrderKind {
   pendingStatus?: string;
   /** What its commands and lookups acquire sessions for, where that is not the usual purpose. */
   purposes?: { command: SessionPurpose; lookup: SessionPurpose };
-  /** Returns why it cannot start yet. */
+  /** Returns what its start writes, if it does not continue at once, or why it cannot start yet. */
   start?(sessions: RegistrySessions, order: Order): Promise<Outcome | undefined>;
   /** What is left to do, if that can be known without an `<info>`. */
   planFirst?(sessions: RegistrySessions, order: Order): Promise<Plan | undefined>;
