@@ -13,7 +13,7 @@ import {
   type RequestedChange,
   statusesFor,
 } from "#hosting/accounts/states.ts";
-import type { HostingNodes } from "#hosting/nodes/open.ts";
+import type { HostingNodes } from "#hosting/drivers/open.ts";
 import { releaseRoomOf } from "#hosting/nodes/place.ts";
 import { backoffMs } from "#lib/backoff.ts";
 import type { DesiredAccount, HostingNode } from "#nodes/driver.ts";

@@ -13,7 +13,7 @@ import {
   recordEvent,
   retryLater,
 } from "#hosting/accounts/accounts.ts";
-import type { HostingNodes } from "#hosting/nodes/open.ts";
+import type { HostingNodes } from "#hosting/drivers/open.ts";
 import { placeAccount } from "#hosting/nodes/place.ts";
 import { isRestored } from "#hosting/nodes/restored.ts";
 import {

@@ -303,14 +303,3 @@ export async function recordProgress(
   });
   if (!written) throw new MoveOvertaken();
 }
-
-const liveMove = statement(
-  "hosting-move-live",
-  "SELECT id FROM hosting_moves WHERE account_id = $account_id AND ended_at IS NULL",
-  { id: "int8" },
-);
-
-/** Whether two nodes have files of the account. */
-export async function isMoving(database: Pick<Transaction, "query">, accountId: number): Promise<boolean> {
-  return (await database.query(liveMove, { account_id: accountId })).length > 0;
-}
