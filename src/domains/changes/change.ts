@@ -4,10 +4,11 @@
  */
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
-import type { StateColumns, StateTable } from "#domains/changes/states.ts";
+import type { StateColumns } from "#domains/changes/states.ts";
 import type { Writer } from "#domains/changes/write.ts";
 import type { OwnerLease } from "#domains/registry/owner-lease.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
+import type { StateTable } from "#progress/state-table.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
 /** What writing a change needs. An operator's command has no lease. */

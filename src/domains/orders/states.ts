@@ -7,7 +7,8 @@
  * registry has registered it for us, but has not said yet until when).
  */
 
-import { type StateColumns, stateOf, stateTable, type TransitionRow } from "#domains/changes/states.ts";
+import { type StateColumns, stateOf } from "#domains/changes/states.ts";
+import { stateTable, type TransitionRow } from "#progress/state-table.ts";
 
 export const orderStatuses = [
   "NotProvisioned",
