@@ -218,7 +218,7 @@ export async function applyAccountEvent(
   account: Account,
   { event, nodeId, nextStepAt, note, errorText, alarm }: AccountEvent,
 ): Promise<Account | undefined> {
-  const status = nextHostingStatus(account.status, event);
+  const status = nextHostingStatus(account.status, event)?.to;
   if (!status) throw new Error(`a hosting account in ${account.status} has no transition for ${event}`);
   const { id, version, identifier } = account;
   const now = context.clock.now();

@@ -194,7 +194,7 @@ async function checkDns({ clock, names }: Context, facts: Facts, signal?: AbortS
 /** @returns false, with nothing written, when another check was recorded since the facts were read */
 async function record(context: Context, tx: Transaction, facts: Facts, finding: Finding): Promise<boolean> {
   const now = context.clock.now();
-  const status = nextHostNameStatus(facts.status, finding.event);
+  const status = nextHostNameStatus(facts.status, finding.event)?.to;
   if (!status) throw new Error(`a host name that is ${facts.status} has no transition for ${finding.event}`);
   await tx.query(lockAccounts, { ids: [facts.account_id, facts.holder_account_id ?? 0] });
   const locked = await tx.query(lockNames, { ids: [facts.id, facts.holder_id ?? 0] });

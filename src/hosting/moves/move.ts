@@ -190,7 +190,7 @@ export class MoveOvertaken extends Error {
  */
 export async function applyMoveEvent(context: Context, move: Move, details: MoveEventDetails): Promise<Move> {
   const { event, note = null, isFailure = false } = details;
-  const state = nextMoveState(move.state, event);
+  const state = nextMoveState(move.state, event)?.to;
   if (!state) throw new Error(`a move in ${move.state} has no transition for ${event}`);
   return context.database.transaction(async (tx) => {
     // Accounts are locked before their moves, here as everywhere.
