@@ -18,12 +18,12 @@ import {
   nextHostNameStatus,
 } from "#hosting/host-names/states.ts";
 import { backoffMs } from "#lib/backoff.ts";
+import { dayMs } from "#lib/clock.ts";
 
 /** A name is checked at these intervals until it is proven, for about three weeks. */
 const waiting = { firstMs: 30_000, maxMs: 6 * 60 * 60_000 };
 const checksMax = 120;
 /** How often a proven name is checked, and how long its record may be missing. */
-const dayMs = 24 * 60 * 60_000;
 const proven = { firstMs: dayMs, maxMs: dayMs };
 const missingMsMax = 7 * dayMs;
 
