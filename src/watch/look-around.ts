@@ -5,7 +5,7 @@
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { sleep } from "#lib/clock.ts";
+import { dayMs, sleep } from "#lib/clock.ts";
 import { registryOwnerAlive } from "#locks/owner-lock.ts";
 import { connectedProcesses } from "#locks/process-name.ts";
 
@@ -16,7 +16,7 @@ const silenceToleratedSeconds = 60;
 /** The same time as for other alarms: most faults have healed by then. */
 const overdueToleratedMs = 10 * 60_000;
 /** Many renewals on one day can take hours at a slow registry, and each of them has weeks. */
-const renewalsOverdueToleratedMs = 24 * 3_600_000;
+const renewalsOverdueToleratedMs = dayMs;
 const lookMs = 60_000;
 
 const workersSeen = statement(

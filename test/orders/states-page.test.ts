@@ -7,32 +7,19 @@ import { hostingTransitions } from "#hosting/accounts/states.ts";
 import { moveTransitions } from "#hosting/moves/states.ts";
 import { needsText } from "#ote/plan.ts";
 import { steps } from "#ote/steps.ts";
+import type { Transition } from "#progress/state-table.ts";
 import { replacePrinted } from "../harness/printed-page.ts";
 import { drawStates, type Layout } from "../harness/state-drawing.ts";
-
-const rowHead = ["row", "state", "event", "next state"];
 
 /** The tables of each page, by the names of their placeholders. */
 const pages: Record<string, Record<string, string>> = {
   "docs/states.md": {
-    orders: printTable(
-      rowHead,
-      orderStates.transitions.map(({ row, from, event, to }) => [row, from, event, to]),
-    ),
-    renewals: printTable(
-      rowHead,
-      renewalTransitions.map(({ row, from, event, to }) => [row, from, event, to]),
-    ),
-    "hosting accounts": printTable(
-      ["state", "event", "next state"],
-      hostingTransitions.map(({ from, event, to }) => [from, event, to]),
-    ),
+    orders: printRows(orderStates.transitions),
+    renewals: printRows(renewalTransitions),
+    "hosting accounts": printRows(hostingTransitions),
   },
   "docs/hosting.md": {
-    moves: printTable(
-      ["state", "event", "next state"],
-      moveTransitions.map(({ from, event, to }) => [from, event, to]),
-    ),
+    moves: printRows(moveTransitions),
   },
   "docs/ote.md": {
     steps: printTable(
@@ -93,6 +80,13 @@ test("a state or a change that a drawing has no place for is an error, and so is
   const withoutPending = orderStates.transitions.filter(({ from, to }) => from !== "Pending" && to !== "Pending");
   assert.throws(() => drawStates(orders, withoutPending), /the table has no Pending/);
 });
+
+function printRows(transitions: readonly Transition<string, string>[]): string {
+  return printTable(
+    ["row", "state", "event", "next state"],
+    transitions.map(({ row, from, event, to }) => [row, from, event, to]),
+  );
+}
 
 function printTable(head: string[], rows: string[][]): string {
   const line = (cells: string[]) => `| ${cells.join(" | ")} |`;

@@ -7,11 +7,9 @@ import { statement } from "#db/statement.ts";
 import { lookAtName } from "#domains/compare/look-at-name.ts";
 import { awaitIdleTurn } from "#domains/registry/idle-turn.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
+import { dayMs, nightBefore } from "#lib/clock.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
-const dayMs = 24 * 60 * 60_000;
-/** 3:23 UTC. */
-const nightMs = (3 * 60 + 23) * 60_000;
 /** All names are looked at within 30 days: this leaves room for looks that fail, and for a registry that is busy. */
 const everyDays = 10;
 const batchRows = 100;
@@ -44,12 +42,6 @@ const namesToCompare = statement(
 );
 
 const noteLook = statement("domain-looked-at", "UPDATE domains SET looked_at = $now WHERE domain_name = $name", {});
-
-/** When the last night began. */
-function nightBefore(now: Date): Date {
-  const todayMs = Math.floor(now.getTime() / dayMs) * dayMs + nightMs;
-  return new Date(todayMs <= now.getTime() ? todayMs : todayMs - dayMs);
-}
 
 function dueBy({ clock }: Pick<Context, "clock">, { id }: RegistryProfile) {
   const now = clock.now();

@@ -6,7 +6,8 @@
  * the last one was carried out. Its cause is `answered` (the registry reported success, which `<info>` must confirm) or `lost` (the
  * answer never came, so the command may have been executed).
  */
-import { type StateColumns, stateOf, stateTable, type TransitionRow } from "#domains/orders/state-table.ts";
+import { type StateColumns, stateOf } from "#domains/orders/state-columns.ts";
+import { stateTable, type TransitionRow } from "#progress/state-table.ts";
 
 export const orderStatuses = [
   "NotProvisioned",

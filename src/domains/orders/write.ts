@@ -14,7 +14,7 @@ import { alarmsOf } from "#domains/orders/alarms.ts";
 import { authCodeEffects } from "#domains/orders/auth-codes.ts";
 import { placeFollowUps, placeLocks } from "#domains/orders/follow-up.ts";
 import { type Order, OrderConflict, type OrderEnd, type Outcome, type WriteContext } from "#domains/orders/order.ts";
-import { columnsOf } from "#domains/orders/state-table.ts";
+import { columnsOf } from "#domains/orders/state-columns.ts";
 import { isFinal, type OrderEvent, orderState, orderStates } from "#domains/orders/states.ts";
 import { enterPortfolio, leavePortfolio, returnToPortfolio } from "#domains/portfolio/rows.ts";
 import { type ShownDomain, takeShown } from "#domains/portfolio/shown.ts";

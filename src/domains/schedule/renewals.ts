@@ -4,7 +4,7 @@ import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { placeFollowUps } from "#domains/orders/follow-up.ts";
 import { OrderConflict, type WriteContext } from "#domains/orders/order.ts";
-import { columnsOf, stateOf } from "#domains/orders/state-table.ts";
+import { columnsOf, stateOf } from "#domains/orders/state-columns.ts";
 import { type Departure, leavePortfolio } from "#domains/portfolio/rows.ts";
 import { assertLeaseStands, isPresentEpoch } from "#domains/registry/owner-lease.ts";
 import { wake } from "#domains/registry/wake.ts";

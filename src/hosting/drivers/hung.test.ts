@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { test } from "node:test";
 import { pino } from "pino";
-import { sparingJobs } from "#hosting/nodes/hung.ts";
+import { sparingJobs } from "#hosting/drivers/hung.ts";
 import { systemClock } from "#lib/clock.ts";
 import { systemRandom } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";

@@ -4,9 +4,9 @@ import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { makeAccountDue } from "#hosting/accounts/accounts.ts";
-import { compareNode, type Finding, type FindingKind, type NamedStray } from "#hosting/nodes/compare.ts";
-import type { HostingNodes } from "#hosting/nodes/open.ts";
+import type { HostingNodes } from "#hosting/drivers/open.ts";
 import { learnUids } from "#hosting/nodes/uids.ts";
+import { compareNode, type Finding, type FindingKind, type NamedStray } from "#hosting/reconciles/compare.ts";
 import { type HostingNode, NodeRefused, NodeUnavailable } from "#nodes/driver.ts";
 
 /** Further findings are counted, but not stored. */

@@ -1,10 +1,4 @@
-/** Tables of states, and a state as the columns of its row. */
-
-export interface StateColumns {
-  status: string;
-  phase: string | null;
-  verify_cause: string | null;
-}
+/** State machines as tables; an event that the table does not list for a state changes nothing. */
 
 export interface Transition<State extends string, Event extends string> {
   /** Its name in the documents. */
@@ -16,9 +10,9 @@ export interface Transition<State extends string, Event extends string> {
 
 export interface StateTable<State extends string, Event extends string> {
   transitions: readonly Transition<State, Event>[];
-  /** Where an event leads; `undefined` if it leaves the change as it is. */
+  /** Where an event leads; `undefined` if it changes nothing. */
   next(from: State, event: Event): Transition<State, Event> | undefined;
-  /** Whether a change in this state has ended: the table has no way out. */
+  /** The table has no way out. */
   isFinal(state: State): boolean;
 }
 
@@ -45,16 +39,4 @@ export function stateTable<State extends string, Event extends string>(
     next: (from, event) => byStateAndEvent.get(`${from}/${event}`),
     isFinal: (state) => !left.has(state),
   };
-}
-
-/** The name of a row's state. */
-export function stateOf<State extends string>({ status, phase, verify_cause }: StateColumns): State {
-  if (phase === null) return status as State;
-  return `${status} (${verify_cause === null ? phase : `${phase}: ${verify_cause}`})` as State;
-}
-
-/** The columns of a state. */
-export function columnsOf(state: string): StateColumns {
-  const [, status, phase, cause] = /^(\w+)(?: \((\w+)(?:: (\w+))?\))?$/.exec(state) ?? [];
-  return { status: status!, phase: phase ?? null, verify_cause: cause ?? null };
 }

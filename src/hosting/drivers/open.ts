@@ -4,7 +4,7 @@
  */
 import type { Context } from "#context.ts";
 import { createAgentDriver } from "#hosting/channel/driver.ts";
-import { sparingJobs } from "#hosting/nodes/hung.ts";
+import { sparingJobs } from "#hosting/drivers/hung.ts";
 import { type NodeKind, type NodePlace, readNodePlaces } from "#hosting/nodes/nodes.ts";
 import { assertMayRemove } from "#hosting/nodes/restored.ts";
 import { learnUids } from "#hosting/nodes/uids.ts";

@@ -4,12 +4,7 @@
  */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { makeAccountDue } from "#hosting/accounts/accounts.ts";
-import { lockAccount } from "#hosting/accounts/find-account.ts";
-import { getNode } from "#hosting/nodes/manage.ts";
 import { roomFreedChannel } from "#hosting/nodes/place.ts";
-import { OperatorError } from "#operator-error.ts";
-import type { OperatorContext } from "#resellers/create.ts";
 
 /** Of one node at once; the others retry by themselves. */
 const wokenMax = 1_000;
@@ -115,28 +110,4 @@ export function watchReturns(context: Pick<Context, "database" | "clock" | "log"
       isAway = true;
     },
   };
-}
-
-/** For operators: makes the account due now. @throws OperatorError when there is nothing to retry */
-export async function retryAccount(
-  context: OperatorContext,
-  text: string,
-): Promise<{ id: number; identifier: string }> {
-  return context.database.transaction(async (tx) => {
-    const account = await lockAccount(tx, text);
-    if (account.status === "Failed") {
-      throw new OperatorError("refused", `${account.identifier} is Failed: create it again, its identifier is free`);
-    }
-    await makeAccountDue(context, tx, account.id);
-    return account;
-  });
-}
-
-/** For operators: the same for everything that waits for a node. @throws OperatorError when there is no such node */
-export async function retryNode(
-  context: OperatorContext,
-  nodeId: string,
-): Promise<{ accounts: number; moves: number }> {
-  await getNode(context, nodeId);
-  return wakeOnNode(context, nodeId);
 }
