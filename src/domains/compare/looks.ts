@@ -3,6 +3,7 @@
  * a day apart, and while many names of a registry seem gone at once, none of them leaves: one wrong answer must not empty a
  * portfolio. A look at a name for any other reason is passed on to this file; the registry's owner takes the second look.
  */
+
 import { raiseAlarm } from "#alarms.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
@@ -14,10 +15,11 @@ import { later, type NameInfo } from "#domains/registry/ask.ts";
 import { assertLeaseStands } from "#domains/registry/owner-lease.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { addDays } from "#domains/registry/terms.ts";
+import { dayMs } from "#lib/clock.ts";
 import type { DomainInfo } from "#registry/epp/commands/domain/info.ts";
 
 /** How long after the first look the second one decides. */
-const secondLookMs = 24 * 60 * 60_000;
+const secondLookMs = dayMs;
 /** More names of a registry that seem gone within an hour are more likely its mistake. */
 const goneNamesPerHourMax = 20;
 

@@ -1,7 +1,9 @@
 /** What an operator sees of names: everything about one, the names to compare, and transfers. */
+
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { activeNames } from "#domains/compare/compare-names.ts";
+import { dayMs } from "#lib/clock.ts";
 
 type ReportContext = Pick<Context, "database" | "clock">;
 
@@ -111,7 +113,7 @@ const allOf = statement(
 );
 
 const pageRows = 200;
-const activeForMs = 2 * 24 * 60 * 60_000;
+const activeForMs = 2 * dayMs;
 
 /** The names of a registry in all portfolios, a page at a time. @param all also names with no order and no renewal */
 export async function* namesOf(

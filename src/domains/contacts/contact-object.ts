@@ -5,6 +5,7 @@
  * once we know that the contact is ours. Where the registry chooses the id, each create makes another object, and a lost answer
  * leaves one that nobody can name: it is abandoned, and after a few of them an operator must look.
  */
+
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
@@ -17,6 +18,7 @@ import { type Answered, describeAnswer, send } from "#domains/orders/send.ts";
 import { later } from "#domains/registry/ask.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
 import { operatorRetryMs } from "#domains/registry/waits.ts";
+import { dayMs } from "#lib/clock.ts";
 import { Secret } from "#lib/secret.ts";
 import { type ContactFieldValue, contactFieldElements } from "#registry/contact-fields.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
@@ -29,7 +31,7 @@ import type { RegistryProfile } from "#registry/registries.ts";
 const authInfoBytes = 18;
 /** How many objects may be abandoned at a registry within the time below, before an operator must look. */
 const abandonedMax = 3;
-const abandonedCountMs = 24 * 60 * 60_000;
+const abandonedCountMs = dayMs;
 
 export type EnsuredContact =
   | { is: "held"; id: string }

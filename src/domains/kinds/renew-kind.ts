@@ -21,6 +21,7 @@ import {
   termAfter,
   yearsBetween,
 } from "#domains/registry/terms.ts";
+import { dayMs } from "#lib/clock.ts";
 import type { Money } from "#registry/epp/commands/domain/fee.ts";
 import type { DomainInfo } from "#registry/epp/commands/domain/info.ts";
 import { domainRenew } from "#registry/epp/commands/domain/renew.ts";
@@ -43,7 +44,7 @@ interface Sent {
 /** RFC 5731 §2.3. With these statuses a renew is refused, and none of them is ours. */
 const forbidding = ["clientRenewProhibited", "serverRenewProhibited", "pendingDelete"];
 /** A frame that was delayed for longer, by the network or a suspended machine, is no longer delivered. */
-const inTransitMsMax = 24 * 60 * 60_000;
+const inTransitMsMax = dayMs;
 
 const renewName = "domain:renew";
 

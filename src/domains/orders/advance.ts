@@ -6,6 +6,7 @@
  * is unanswered only queries are sent. So after any crash the next step knows what may have been executed, and asks the
  * registry instead of guessing.
  */
+
 import { raiseAlarm } from "#alarms.ts";
 import type { OrderKind, OrderKinds } from "#domains/orders/kind.ts";
 import { findOrder, type Order, OrderConflict, type Outcome, type WriteContext } from "#domains/orders/order.ts";
@@ -19,10 +20,11 @@ import { LeaseLost } from "#domains/registry/owner-lease.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { attentionRetryMs, operatorRetryMs } from "#domains/registry/waits.ts";
 import { backoffMs } from "#lib/backoff.ts";
+import { dayMs } from "#lib/clock.ts";
 import { isSuccess } from "#registry/epp/codes.ts";
 
 /** How long every attempt may fail before an operator is alerted. */
-const failingMsMax = 24 * 60 * 60_000;
+const failingMsMax = dayMs;
 
 /**
  * Advances an order as far as possible now. It may be repeated, killed anywhere, and resumed by another process. The registry's

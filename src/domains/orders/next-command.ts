@@ -2,6 +2,7 @@
  * The step of `Processing (send)`: finds out what is left to do, and sends the next command. Nothing is repeated that may still
  * arrive.
  */
+
 import { countedAttempts, ofEarlierOwners } from "#domains/orders/attempts.ts";
 import type { Answer, FoundFee, OrderKind, Plan } from "#domains/orders/kind.ts";
 import { lookAndPlan, lookupFailed, outcomeOf, purposesOf, refusalOf } from "#domains/orders/lookup.ts";
@@ -11,6 +12,7 @@ import { describeAnswer, lostAnswer, type Sent, send } from "#domains/orders/sen
 import { type AgreedPrice, agreePrice } from "#domains/registry/agree-price.ts";
 import { askInfo, askInfoOn, askOn, later } from "#domains/registry/ask.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
+import { dayMs } from "#lib/clock.ts";
 import { isSuccess } from "#registry/epp/codes.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
 import { EppUnavailable } from "#registry/epp/errors.ts";
@@ -18,7 +20,7 @@ import { EppUnavailable } from "#registry/epp/errors.ts";
 /** How often a registry may refuse a command without `<info>` showing why. */
 const disputesMax = 3;
 /** How long an order waits for the registrar's account to be topped up (2104). */
-const creditWaitMsMax = 24 * 60 * 60_000;
+const creditWaitMsMax = dayMs;
 /** RFC 5730 §3: a parameter value policy error. */
 const policyCode = 2306;
 const creditCode = 2104;

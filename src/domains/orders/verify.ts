@@ -2,6 +2,7 @@
  * Whether a command was carried out. Nothing is believed before the settle time is over, and after a lost answer nothing on the
  * strength of one lookup.
  */
+
 import { countedAttempts, ofEarlierOwners, unansweredAttempts } from "#domains/orders/attempts.ts";
 import type { OrderKind, Plan } from "#domains/orders/kind.ts";
 import { isRefused, lookAndPlan, lookupFailed, outcomeOf, purposesOf, refusalOf } from "#domains/orders/lookup.ts";
@@ -9,9 +10,10 @@ import type { Order, Outcome } from "#domains/orders/order.ts";
 import { askInfo, later } from "#domains/registry/ask.ts";
 import { lateFrameMs } from "#domains/registry/owner-lease.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
+import { dayMs } from "#lib/clock.ts";
 
 /** If the registry has not shown for this long what it reported as done, an operator must ask it. */
-const contradictionMs = 24 * 60 * 60_000;
+const contradictionMs = dayMs;
 
 const lookUp = async (sessions: RegistrySessions, order: Order, kind: OrderKind): Promise<Plan> => {
   const name = await askInfo(sessions, order.domain_name, purposesOf(order, kind).lookup);

@@ -7,10 +7,11 @@ import { addDays, isNextTerm, termAfter } from "#domains/registry/terms.ts";
 import { attentionRetryMs } from "#domains/registry/waits.ts";
 import type { Renewal, RenewalOutcome } from "#domains/schedule/renewals.ts";
 import { scheduledOrder } from "#domains/schedule/scheduled-order.ts";
+import { dayMs } from "#lib/clock.ts";
 import type { DomainInfo } from "#registry/epp/commands/domain/info.ts";
 
 /** How often to look at a name that its registry lets expire: the last stages take weeks. */
-const expiringCheckMs = 24 * 60 * 60_000;
+const expiringCheckMs = dayMs;
 
 /**
  * The step of `Lapsing (wait)`: waits for the end of the term, and then for what the registry does. Returns nothing when the name

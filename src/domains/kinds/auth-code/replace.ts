@@ -2,17 +2,19 @@
  * The periodic task of a registry's owner for auth codes: erases those that have expired, and places an order for each that
  * replaces it at the registry by a value that nobody keeps.
  */
+
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { authCodeKind } from "#domains/kinds/auth-code/kind.ts";
 import type { AuthCodeInput } from "#domains/orders/auth-codes.ts";
 import { insertOrder } from "#domains/orders/place.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
+import { dayMs } from "#lib/clock.ts";
 import { newOrderCode } from "#lib/order-code.ts";
 
 const batchRows = 500;
 /** If the registry refuses, the next order follows after this time. */
-const repeatMs = 24 * 60 * 60_000;
+const repeatMs = dayMs;
 
 /** SQL about a row `code`: an order that sets another code needs no replacement, unless it fails. */
 const isUndisturbed = `(
