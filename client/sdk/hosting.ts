@@ -47,7 +47,7 @@ export class Hosting extends Resource {
   }
 
   /**
-   * Waits until an account is `Ready`. Rejects with `UnsuccessfulError` when it ends in another way, and with `WaitTimeoutError` when
+   * Waits until an account is provisioned. Rejects with `UnsuccessfulError` when it ends as `Failed`, and with `WaitTimeoutError` when
    * the time runs out. @param account what `create` answered, or the identifier
    */
   async provisioned(
@@ -55,7 +55,7 @@ export class Hosting extends Resource {
     options?: WaitOptions<HostingAccount>,
   ): Promise<Answer<HostingAccount>> {
     const ended = await this.wait(account, options);
-    if (ended.data.status !== "Ready") throw new UnsuccessfulError(`the account ${ended.data.identifier}`, ended.data);
+    if (ended.data.status === "Failed") throw new UnsuccessfulError(`the account ${ended.data.identifier}`, ended.data);
     return ended;
   }
 
