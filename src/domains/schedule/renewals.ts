@@ -5,11 +5,9 @@ import { statement } from "#db/statement.ts";
 import { placeFollowUps } from "#domains/orders/follow-up.ts";
 import { OrderConflict, type WriteContext } from "#domains/orders/order.ts";
 import { columnsOf, stateOf } from "#domains/orders/state-columns.ts";
-import { type Departure, leavePortfolio } from "#domains/portfolio/rows.ts";
 import { assertLeaseStands, isPresentEpoch } from "#domains/registry/owner-lease.ts";
 import { wake } from "#domains/registry/wake.ts";
 import {
-  isRenewalOver,
   type RenewalEvent,
   type RenewalState,
   renewalPhases,
@@ -86,14 +84,13 @@ export interface RenewalOutcome {
   places?: { code: string; kind: "renew" | "delete"; input: object };
   /** Its order has raised the alarm. */
   isOrders?: true;
-  /** How the name left the portfolio, once it has. */
-  departure?: Departure | undefined;
   /** Locks what the outcome depends on until the transaction ends. @returns whether it still holds */
   holds?: (tx: Transaction) => Promise<boolean>;
 }
 
 // Every change of a name or its renewal locks the name's row first, so that none deadlocks with another. What a step decides depends on
-// `will_renew`, and it can be repeated. A renewal ends as `Renewed` in the statement that ends its order (src/domains/orders/write.ts).
+// `will_renew`, and it can be repeated. A renewal ends with its order
+// (src/domains/orders/write.ts) or with the departure of its name (src/domains/compare/leave.ts).
 const writeRow = statement(
   "renewal-write",
   `WITH name AS MATERIALIZED (SELECT renewal_id, will_renew FROM domains WHERE renewal_id = $id FOR UPDATE),
@@ -103,8 +100,7 @@ const writeRow = statement(
        AND ($epoch::int8 IS NULL OR ${isPresentEpoch("row.registry_id", "$epoch::int8")}) FOR UPDATE OF row),
    written AS (
      UPDATE renewals AS row SET status = $status, phase = $phase, next_step_at = $next_step_at, backoff_count = $backoff_count,
-       reason = $reason, updated_at = CASE WHEN $event::text IS NULL THEN updated_at ELSE $now END,
-       ended_at = CASE WHEN $is_over THEN $now::timestamptz END
+       reason = $reason, updated_at = CASE WHEN $event::text IS NULL THEN updated_at ELSE $now END
      FROM locked WHERE row.id = locked.id
      RETURNING row.id, row.version, row.status, row.phase, row.reseller_id, row.domain_name, row.registry_id, $now::timestamptz AS at),
    history AS (
@@ -112,19 +108,12 @@ const writeRow = statement(
      SELECT id, at, $event, status, phase, $note FROM written WHERE $event IS NOT NULL),
    dates AS (
      UPDATE domains SET registry_ex_date = $ex_date::timestamptz
-     FROM written WHERE domains.renewal_id = written.id AND written.status <> 'Ended' AND registry_ex_date <> $ex_date),
+     FROM written WHERE domains.renewal_id = written.id AND registry_ex_date <> $ex_date),
    ${placeFollowUps(
      "placed",
      `(SELECT $places_code::text AS code, reseller_id, domain_name, registry_id, $places_kind::text AS kind, $places_input::jsonb AS input,
           at, at AS due_at, id AS renewal_id FROM written WHERE $places_code IS NOT NULL) AS of_terms`,
      { note: "'by the schedule'", isSchedules: true },
-   ).join(",\n   ")},
-   ends AS (
-     INSERT INTO domain_history (domain_name, reseller_id, at, event, note)
-     SELECT domain_name, reseller_id, at, 'ended', $note FROM written WHERE status = 'Ended'),
-   ${leavePortfolio(
-     `(SELECT domain_name, at, $left_as::text AS left_as, $gaining_registrar::text AS gaining_registrar,
-          $restorable_until::timestamptz AS restorable_until FROM written WHERE status = 'Ended')`,
    ).join(",\n   ")}
    SELECT version, CASE WHEN $places_code IS NOT NULL THEN ${wake("'schedule'", "registry_id")}::text END AS woken FROM written` as string,
   { version: "int8", woken: "text?" },
@@ -143,11 +132,10 @@ export async function writeRenewal(
 ): Promise<void> {
   const { database, clock, lease } = context;
   const now = clock.now();
-  const { event, nextStepAt = now, reason, exDate, places, departure } = outcome;
+  const { event, nextStepAt = now, reason, exDate, places } = outcome;
   const from = stateOf<RenewalState>({ ...renewal, verify_cause: null });
   const to = event === undefined ? from : renewalStateTable.next(from, event)?.to;
   if (to === undefined) throw new Error(`the state ${from} has no event ${event}`);
-  if (to === "Ended" && !departure) throw new Error("a renewal can only end with the name's departure");
   const alarm = alarmOf(renewal, outcome, to, now);
   if (!tx && (outcome.holds || alarm)) {
     await database.transaction((own) => writeRenewal(context, renewal, outcome, own));
@@ -169,15 +157,11 @@ export async function writeRenewal(
     reason: reason ?? renewal.reason,
     event: event ?? null,
     note: reason ?? null,
-    is_over: isRenewalOver(to),
     now,
     ex_date: exDate ?? null,
     places_code: places?.code ?? null,
     places_kind: places?.kind ?? null,
     places_input: places?.input ?? null,
-    left_as: departure?.reason ?? null,
-    gaining_registrar: departure?.gainingRegistrar ?? null,
-    restorable_until: departure?.restorableUntil ?? null,
   });
   if (!written) {
     await assertLeaseStands(on, lease);
@@ -195,8 +179,7 @@ function alarmOf(renewal: Renewal, { event, reason, isOrders }: RenewalOutcome, 
   const alarm: { kind: "renewal"; subject: string; note?: string } = { kind: "renewal", subject: renewal.domain_name };
   if (to === "Attention" && !isOrders) return { ...alarm, note: reason ?? event };
   // After the end of its term, an unwanted name still has to leave.
-  const isSettled = isRenewalOver(to) || (event === "not-wanted" && now < renewal.term_ends_at);
-  return isSettled ? alarm : undefined;
+  return event === "not-wanted" && now < renewal.term_ends_at ? alarm : undefined;
 }
 
 interface RenewalReader extends Pick<WriteContext, "clock"> {
