@@ -8,7 +8,14 @@
  */
 import { raiseAlarm } from "#alarms.ts";
 import type { OrderKind, OrderKinds } from "#domains/orders/kind.ts";
-import { findOrder, type Order, OrderConflict, type Outcome, type WriteContext } from "#domains/orders/order.ts";
+import {
+  type FoundDecision,
+  findOrder,
+  type Order,
+  OrderConflict,
+  type Outcome,
+  type WriteContext,
+} from "#domains/orders/order.ts";
 import { isFinal, orderState } from "#domains/orders/states.ts";
 import { step } from "#domains/orders/step.ts";
 import { onName } from "#domains/orders/turns.ts";
@@ -124,6 +131,9 @@ async function record(sessions: RegistrySessions, order: Order, outcome: Outcome
     const isToBeCancelled = order.cancel_requested_at === null && now.cancel_requested_at !== null;
     // A query can be repeated; the answer to a command cannot.
     if (outcome.attempt === undefined && !isToBeCancelled) throw error;
+    // What the step has found is written with its outcome; only a message adds something meanwhile.
+    const { decision } = now.found as FoundDecision;
+    now.found = { ...(order.found as object), decision } satisfies FoundDecision;
     const isCalled = now.next_step_at?.getTime() !== order.next_step_at?.getTime();
     const nextStepAt = isCalled ? calledStepAt(context.clock.now(), now, outcome) : outcome.nextStepAt;
     return record(sessions, now, { ...outcome, nextStepAt });
