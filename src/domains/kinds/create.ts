@@ -325,8 +325,9 @@ function planOurs(sessions: RegistrySessions, order: Order, info: DomainInfo): P
   return registered ? { is: "done", end: { registered } } : { is: "unknown", reason: "info brought no dates" };
 }
 
-/** After a lost answer the registry does not hold the name: create it again. */
+/** After a lost answer the registry does not hold the name: create it again. Or it still does: delete it again. */
 async function notExecuted(sessions: RegistrySessions, order: Order): Promise<Outcome | undefined> {
+  if (isUnwanted(order)) return { event: "not-seen" };
   // It may have been pending and denied. Then a message says so, and changes the order.
   const areMessagesRead = await sessions.drainMessages().catch(() => false);
   if (!areMessagesRead) return lookupFailed(order, "the registry's messages could not be read");
