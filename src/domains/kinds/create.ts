@@ -213,7 +213,7 @@ async function answered(sessions: RegistrySessions, order: Order, answer: Answer
   }
 }
 
-/** A create that was done shows that there is credit again. */
+/** A name that was registered shows that there is credit again. */
 function creditIsBack({ context, profile, creates }: RegistrySessions, { is_out_of_credit }: Order): Outcome["after"] {
   if (!is_out_of_credit && !creates.isOutOfCredit) return undefined;
   return async () => {
@@ -322,7 +322,8 @@ function planOurs(sessions: RegistrySessions, order: Order, info: DomainInfo): P
     return { is: "wait", until: settledAt, reason: "the registry's message says that the create was denied" };
   }
   const registered = registeredOf(sessions.profile, order, info);
-  return registered ? { is: "done", end: { registered } } : { is: "unknown", reason: "info brought no dates" };
+  if (!registered) return { is: "unknown", reason: "info brought no dates" };
+  return { is: "done", end: { registered }, after: creditIsBack(sessions, order) };
 }
 
 /** After a lost answer the registry does not hold the name: create it again. Or it still does: delete it again. */
@@ -345,10 +346,11 @@ async function notExecuted(sessions: RegistrySessions, order: Order): Promise<Ou
  * unless the operator forces it.
  */
 async function settled(
-  { context, profile }: RegistrySessions,
+  sessions: RegistrySessions,
   order: Order,
   name: NameInfo,
 ): Promise<Outcome | { refusal: string }> {
+  const { context, profile } = sessions;
   const reason = settledReason(order);
   const unknown =
     name.is === "unknown" && (name.shown ? name.reason : "the registry could not be asked: try again later");
@@ -367,7 +369,7 @@ async function settled(
   if (await isInPortfolio(context, order)) return { refusal: "the name is in a portfolio already" };
   const registered = registeredOf(profile, order, name.info);
   if (!registered) return { refusal: "the registry does not show the dates of the registration" };
-  return { event: "settled-done", reason, end: { registered, isKept: true } };
+  return { event: "settled-done", reason, end: { registered, isKept: true }, after: creditIsBack(sessions, order) };
 }
 
 /** Whether the name is in a portfolio. An order that has not ended has not brought it there. */
