@@ -16,7 +16,6 @@ import type { Answer, Making, OrderKind, Plan } from "#domains/orders/kind.ts";
 import { lookupFailed } from "#domains/orders/lookup.ts";
 import { isCreditOverdue } from "#domains/orders/next-command.ts";
 import type { Order, Outcome } from "#domains/orders/order.ts";
-import { configurationCodes } from "#domains/orders/result-codes.ts";
 import { settledReason } from "#domains/orders/settle.ts";
 import { type AgreedPrice, agreePrice } from "#domains/registry/agree-price.ts";
 import { later, type NameInfo, shownOfOurs } from "#domains/registry/ask.ts";
@@ -202,9 +201,8 @@ async function answered(sessions: RegistrySessions, order: Order, answer: Answer
     case "rejected":
       return rejected(sessions, order, answer);
     case "failed":
-      if (configurationCodes.includes(response.code) || response.code === 2201) {
-        await pauseCreates(context, profile.id, "configuration", reason);
-      }
+      // All of them would fail: only an operator can help.
+      await pauseCreates(context, profile.id, "configuration", reason);
       return { event: "failed", attempt, reason };
     case "out-of-credit":
       return outOfCredit(sessions, order, answer);
