@@ -312,13 +312,18 @@ async function whyNotOurs(sessions: RegistrySessions, order: Order, info: Domain
 }
 
 function planOurs(sessions: RegistrySessions, order: Order, info: DomainInfo): Plan {
-  if (info.statuses.includes("pendingCreate")) return { is: "pending" };
+  const isPending = info.statuses.includes("pendingCreate");
   const { decision } = foundOf(order);
   const settledAt = decision && new Date(new Date(decision.at).getTime() + sessions.profile.settleMs);
-  // A registry may be late to show that it has denied the create: a name that is not ours must not be sold.
-  if (decision?.is === "denied" && settledAt && settledAt > sessions.context.clock.now()) {
-    return { is: "wait", until: settledAt, reason: "the registry's message says that the create was denied" };
+  if (settledAt && settledAt > sessions.context.clock.now()) {
+    // A registry may be late to show what its message says.
+    if (isPending && order.status === "Pending") return { is: "wait", until: settledAt };
+    // A name that is not ours must not be sold.
+    if (!isPending && decision.is === "denied") {
+      return { is: "wait", until: settledAt, reason: "the registry's message says that the create was denied" };
+    }
   }
+  if (isPending) return { is: "pending" };
   const registered = registeredOf(sessions.profile, order, info);
   if (!registered) return { is: "unknown", reason: "info brought no dates" };
   return { is: "done", end: { registered }, after: creditIsBack(sessions, order) };
