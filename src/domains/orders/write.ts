@@ -167,6 +167,11 @@ const writeRegistrations = writing({
           jsonb_build_object('name_servers', input -> 'later' -> 'name_servers') AS input, at, at AS due_at
         FROM written WHERE registered_at IS NOT NULL AND input ? 'later') AS followed`,
     ),
+    // The message that says otherwise needs an operator: alarms.ts.
+    `contradicted AS (
+     UPDATE poll_messages AS message SET needs_operator = true, outcome = 'kept' FROM written
+     WHERE written.status = 'Finished' AND found #>> '{decision,is}' = 'denied'
+       AND message.registry_id = written.registry_id AND message_id = found #>> '{decision,message_id}')`,
     ...placeLocks("written WHERE registered_at IS NOT NULL AND (input ->> 'locks_name')::bool"),
   ],
   wakes: `CASE WHEN registered_at IS NOT NULL AND (input ? 'later' OR (input ->> 'locks_name')::bool)
