@@ -92,8 +92,8 @@ async function planFirst(sessions: RegistrySessions, order: Order): Promise<Plan
     };
   }
   if (await isFreshlyChecked(sessions, order)) return planCreate(sessions, order);
+  const { allocationToken } = openSecret(context, order);
   try {
-    const { allocationToken } = openSecret(context, order);
     const answer = await pool.checkDomain(order.domain_name, { budgetMs: profile.queryTimeoutMs, allocationToken });
     const availability = availabilityOf(answer);
     if (availability === "available") return whyNotAgreed(order, answer.agreedFee) ?? planCreate(sessions, order);
