@@ -90,7 +90,9 @@ function withAlarm(sessions: RegistrySessions, order: Order, outcome: Outcome, w
   if (order.renewal_id !== null || event === undefined || operatorNote !== undefined) return outcome;
   const { waiting_since: since, operator_note: note } = order;
   const isLong = since !== null && since <= later(sessions, -failingMsMax);
-  if (!countsAsFailure || !isLong || wasAway || isAway(sessions)) {
+  // Whether a name is registered must not stay unknown, whatever the reason.
+  const isExcused = (wasAway || isAway(sessions)) && !(order.kind === "create" && order.phase === "verify");
+  if (!countsAsFailure || !isLong || isExcused) {
     // What was wrong still is, as far as anybody knows.
     const isStillWrong = countsAsFailure || event === "unanswered";
     return note !== null && isStillWrong ? { ...outcome, operatorNote: note } : outcome;
