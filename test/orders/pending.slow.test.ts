@@ -108,11 +108,11 @@ test("a denial is not believed while the registry holds the name for us, and rai
   putMessage(gateway, "lie", order.name, false, "denied");
   await queueIsEmpty(gateway);
   assert.notEqual(await statusOf(gateway, reseller, order), "Errors");
+  // What the registry shows once its message must have taken effect is the proof.
+  await assertEnds(gateway, reseller, order, "Finished");
   const flagged = "SELECT message_id FROM poll_messages WHERE needs_operator";
   assert.deepEqual(await runSql(gateway.databaseUrl, flagged), [{ message_id: "lie" }]);
   assert.deepEqual(await openAlarms(gateway), [{ kind: "message", subject: "sandbox/lie" }]);
-  // The next look finds the same, which is the proof.
-  await assertEnds(gateway, reseller, order, "Finished");
   assert.equal(creates(gateway, order.name).length, 1);
 });
 
