@@ -101,7 +101,7 @@ test("an order that is about to wait because creates are paused continues when t
   const { gateway, reseller, order } = await waiting(t, "once-2502-paused.example");
   const { context, databaseUrl } = gateway;
   await pauseCreates(context, "sandbox", "operator", "prices change");
-  const when = "NEW.phase = 'waiting' AND NEW.backoff_count > OLD.backoff_count";
+  const when = "NEW.reason LIKE 'creates at % are paused' AND NEW.next_step_at > NEW.updated_at";
   const hold = await holdAt(t, databaseUrl, { table: "orders", on: "UPDATE", when });
   await retryOrder(context, order.code);
   await hold.reached();

@@ -9,7 +9,7 @@ import { cancel } from "./operate.ts";
 
 const raceRounds = 40;
 
-test("an order that has not started can be cancelled, and nothing is ever sent for it (row 22)", async (t) => {
+test("an order that has not started can be cancelled, and nothing is ever sent for it (row 2)", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
   await delayOrders(gateway.databaseUrl, 500);
@@ -23,7 +23,7 @@ test("an order that has not started can be cancelled, and nothing is ever sent f
   assert.equal(await cancel(gateway, "REG-00000000-000"), "not-found");
 });
 
-test("an order that is being checked, or waits, can be cancelled (row 22)", async (t) => {
+test("an order that is being checked, or waits, can be cancelled (row 2)", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
   const checked = await place(gateway, reseller, "slow-600-checked.example");
@@ -41,7 +41,7 @@ test("an order that is being checked, or waits, can be cancelled (row 22)", asyn
   assert.deepEqual([...creates(gateway, checked.name), ...creates(gateway, waiting.name)], []);
 });
 
-test("an order whose contact is ready, but whose create is not sent, can be cancelled (row 22)", async (t) => {
+test("an order whose contact is ready, but whose create is not sent, can be cancelled (row 2)", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
   const hold = await holdAt(t, gateway.databaseUrl, { table: "registry_contacts", on: "INSERT", when: "true" });

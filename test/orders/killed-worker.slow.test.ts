@@ -32,13 +32,12 @@ const attempts = (on: HeldChange["on"], command: string): HeldChange => ({
   on,
   when: `NEW.command = '${command}'`,
 });
-const begun: HeldChange = orders("OLD.status = 'NotProvisioned' AND NEW.phase = 'create'");
+const begun: HeldChange = orders("OLD.status = 'NotProvisioned' AND NEW.phase = 'send'");
 const messages: HeldChange = { table: "poll_messages", on: "INSERT", when: "true" };
 
 const points: Point[] = [
-  { name: "before the claim", change: orders("NEW.phase = 'check'"), isCommitted: false },
-  { name: "after the claim", change: orders("NEW.phase = 'check'"), isCommitted: true },
-  { name: "after the check", change: orders("NEW.phase = 'create'"), isCommitted: true },
+  { name: "before the start", change: begun, isCommitted: false },
+  { name: "after the start", change: begun, isCommitted: true },
   {
     name: "after the contact's attempt",
     change: attempts("INSERT", "contact:create"),
@@ -70,7 +69,7 @@ const points: Point[] = [
   {
     name: "after a create without a trace",
     label: "drop-before-",
-    change: orders("OLD.phase = 'verify' AND NEW.phase = 'create'"),
+    change: orders("OLD.phase = 'verify' AND NEW.phase = 'send'"),
     isCommitted: true,
   },
   {
@@ -86,8 +85,8 @@ const points: Point[] = [
     change: orders("NEW.status = 'Pending'"),
     isCommitted: true,
   },
-  { name: "before the claim with its attempt", change: begun, isStraight: true, isCommitted: false },
-  { name: "after the claim with its attempt, before its bytes", change: begun, isStraight: true, isCommitted: true },
+  { name: "before the start with its attempt", change: begun, isStraight: true, isCommitted: false },
+  { name: "after the start with its attempt, before its bytes", change: begun, isStraight: true, isCommitted: true },
   {
     name: "after the answer of a straight order",
     change: orders("NEW.status = 'Finished'"),
@@ -104,7 +103,7 @@ const points: Point[] = [
   },
   {
     name: "before it is known that the name is held, and not wanted",
-    change: orders("NEW.phase = 'cancel'"),
+    change: orders("OLD.cancel_requested_at IS NOT NULL"),
     isCancelled: true,
     isCommitted: false,
     ends: "Cancelled",

@@ -15,7 +15,7 @@ async function assertFinish(gateway: TestGateway, reseller: TestReseller, names:
   assert.deepEqual(await runSql(gateway.databaseUrl, open), [], "attempts are left open");
 }
 
-test("a create that was executed is found again when its answer is lost, and is not repeated (rows 14, 15)", async (t) => {
+test("a create that was executed is found again when its answer is lost, and is not repeated (rows 11, 14)", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
   const names = ["drop-after-1.example", "garbage-1.example", "trid-1.example", "short-1.example"];
@@ -23,14 +23,14 @@ test("a create that was executed is found again when its answer is lost, and is 
   for (const name of names) assert.equal(creates(gateway, name).length, 1, name);
 });
 
-test("an answer that comes after the timeout is never read (rows 14, 15)", async (t) => {
+test("an answer that comes after the timeout is never read (rows 11, 14)", async (t) => {
   const gateway = await startTestGateway(t, { sandbox: { lateMs: 1_500 } });
   const reseller = await gateway.addReseller();
   await assertFinish(gateway, reseller, ["late-1.example"]);
   assert.equal(creates(gateway, "late-1.example").length, 1);
 });
 
-test("a create that the registry never received, or failed to execute, is sent again (row 17)", async (t) => {
+test("a create that the registry never received, or failed to execute, is sent again (row 14)", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
   const names = ["drop-before-1.example", "once-2400-1.example", "once-2500-1.example"];
@@ -38,7 +38,7 @@ test("a create that the registry never received, or failed to execute, is sent a
   for (const name of names) assert.equal(creates(gateway, name).length, 2, name);
 });
 
-test("a create that the registry undid is noticed by the second look, and sent again (rows 15, 17)", async (t) => {
+test("a create that the registry undid is noticed by the second look, and sent again (row 14)", async (t) => {
   const gateway = await startTestGateway(t, { sandbox: { undoDelayMs: 700 } });
   const reseller = await gateway.addReseller();
   await assertFinish(gateway, reseller, ["undo-after-1.example"]);
@@ -46,7 +46,7 @@ test("a create that the registry undid is noticed by the second look, and sent a
   assert.equal(executed.length, 2);
 });
 
-test("after five creates without a trace an operator decides (row 17)", async (t) => {
+test("after five creates without a trace an operator decides (row 14)", async (t) => {
   const gateway = await startTestGateway(t, { registry: { settleMs: 50 } });
   const reseller = await gateway.addReseller();
   gateway.registry.setFaults({ commands: [{ command: "domain:create", as: "drop-before" }] });
@@ -58,13 +58,13 @@ test("after five creates without a trace an operator decides (row 17)", async (t
   assert.deepEqual(await openAlarms(gateway), [{ kind: "order", subject: order.code }]);
 });
 
-test("an order never ends without an answer: it asks until the registry answers (row 19)", async (t) => {
+test("an order never ends without an answer: it asks until the registry answers (row 14)", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
   const order = await place(gateway, reseller, "drop-after-down.example");
   await until("the create is executed", () => creates(gateway, order.name).some((entry) => entry.executed));
   gateway.registry.pause();
-  const ignorant = "SELECT FROM order_history WHERE event = 'verify-lost'";
+  const ignorant = "SELECT FROM order_history WHERE event = 'look-lost'";
   await until("it was asked without an answer", async () => (await runSql(gateway.databaseUrl, ignorant)).length > 1);
   assert.equal(await statusOf(gateway, reseller, order), "Processing");
   gateway.registry.resume();
@@ -72,7 +72,7 @@ test("an order never ends without an answer: it asks until the registry answers 
   assert.equal(creates(gateway, order.name).length, 1);
 });
 
-test("an order that gets no answer for a day is in the operator's queue until the registry answers (row 19)", async (t) => {
+test("an order that gets no answer for a day is in the operator's queue until the registry answers (row 14)", async (t) => {
   const clock = createSteeredClock();
   // Meanwhile the check for absent registries runs too: its alarm is another one.
   const gateway = await startTestGateway(t, { clock, registry: { pollIntervalMs: 20 } });
@@ -81,7 +81,7 @@ test("an order that gets no answer for a day is in the operator's queue until th
   await until("the create is executed", () => creates(gateway, order.name).some((entry) => entry.executed));
   gateway.registry.pause();
   const askedInVain = (times: number) =>
-    until(`it was asked ${times} times`, async () => (await countEvents(gateway, order, "verify-lost")) >= times);
+    until(`it was asked ${times} times`, async () => (await countEvents(gateway, order, "look-lost")) >= times);
   await askedInVain(1);
   clock.skip(23);
   await askedInVain(2);
@@ -101,7 +101,7 @@ test("an order that gets no answer for a day is in the operator's queue until th
   assert.equal(creates(gateway, order.name).length, 1);
 });
 
-test("a failure of ours after the registry's answer is not a refusal: the name is found (row 14)", async (t) => {
+test("a failure of ours after the registry's answer is not a refusal: the name is found (row 11)", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
   const order = await place(gateway, reseller, "slow-300-ours.example");
@@ -119,7 +119,7 @@ test("a failure of ours after the registry's answer is not a refusal: the name i
   assert.equal(creates(gateway, order.name).length, 1);
 });
 
-test("a name that is taken after we sent a create is verified, because it may be ours (row 5a)", async (t) => {
+test("a name that is taken after we sent a create is verified, because it may be ours (row 7)", async (t) => {
   const gateway = await startTestGateway(t, { registry: { backoffFirstMs: 1_500, backoffMaxMs: 1_500 } });
   const reseller = await gateway.addReseller();
   await assertFinish(gateway, reseller, ["first.example"]);

@@ -1,4 +1,4 @@
-/** Messages of the registry that come late, and messages that must be read before anything else (rows 17, 25). */
+/** Messages of the registry that come late, and messages that must be read before anything else (row 14). */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { finishMessages } from "#domains/messages/messages.ts";
@@ -41,7 +41,7 @@ const endings = [
   { label: "drop-before-1", status: "Cancelled" },
 ];
 
-test("a message that comes after an order's end needs an operator if and only if it contradicts it (row 25)", async (t) => {
+test("a message that comes after an order's end needs an operator if and only if it contradicts it", async (t) => {
   const { gateway, reseller } = await start(t);
   for (const { label, status } of endings) {
     const order = await place(gateway, reseller, `${label}.example`);
@@ -62,7 +62,7 @@ test("a message that comes after an order's end needs an operator if and only if
   }
 });
 
-test("a name that was approved, and then deleted because it was cancelled, is no contradiction (row 25)", async (t) => {
+test("a name that was approved, and then deleted because it was cancelled, is no contradiction", async (t) => {
   const { gateway, reseller } = await start(t);
   const order = await place(gateway, reseller, "drop-after-1.example");
   await until("its create is executed", () => creates(gateway, order.name).length > 0);
@@ -90,7 +90,7 @@ test("a message that no order explains waits for an operator, who notes what was
   await assertRefused(gateway, ["messages", "show", "sandbox", "none"], 4, /there is no message none/);
 });
 
-test("a name that is gone is not created again before the messages are read: it may have been denied (row 17)", async (t) => {
+test("a name that is gone is not created again before the messages are read: it may have been denied (row 14)", async (t) => {
   const { gateway, reseller } = await start(t, {
     registry: { pollIntervalMs: 50, queryTimeoutMs: 500 },
     sandbox: { pendingDelayMs: 50 },
@@ -102,7 +102,7 @@ test("a name that is gone is not created again before the messages are read: it 
   await answer.reached(1);
   gateway.registry.closeSessions();
   answer.release();
-  await until("its messages cannot be read", async () => (await countEvents(gateway, order, "verify-lost")) > 0);
+  await until("its messages cannot be read", async () => (await countEvents(gateway, order, "look-lost")) > 0);
   messages.release();
   await assertEnds(gateway, reseller, order, "Errors");
   assert.equal(creates(gateway, name).length, 1);

@@ -58,12 +58,13 @@ test("a failed query for due orders is repeated", async (t) => {
   const query = database.query.bind(database);
   let searches = 0;
   database.query = async (asked, values) => {
-    if (asked.name === "orders-first" && searches++ === 0) throw new DatabaseUnavailable();
+    if (asked.name === "registration-orders-first" && searches++ === 0) throw new DatabaseUnavailable();
     return query(asked, values);
   };
   await placeUnheard(gateway, first);
   await endSessions(gateway.databaseUrl, "deedhouse-listener");
   await untilUnheardBegins(gateway.databaseUrl);
+  assert.ok(searches > 1);
 });
 
 test("an order whose first step fails is retried", async (t) => {

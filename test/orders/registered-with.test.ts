@@ -38,7 +38,7 @@ async function refusedField(stage: Stage, body: object): Promise<string | undefi
 async function settleChanges({ gateway, reseller }: Stage, of: string) {
   const codes = await runSql<{ order_code: string }>(
     gateway.databaseUrl,
-    "SELECT order_code FROM orders WHERE domain_name = $1 ORDER BY id",
+    "SELECT order_code FROM orders WHERE domain_name = $1 AND kind <> 'create' ORDER BY id",
     [of],
   );
   const orders = [];

@@ -1,4 +1,4 @@
-/** An operator settles orders that the machine must not decide, and the registry must agree (row 26). */
+/** An operator settles orders that the machine must not decide, and the registry must agree (row 16). */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { settleOrder } from "#domains/orders/operate.ts";

@@ -63,7 +63,7 @@ test("a delete whose worker was killed may still be executed: nothing is believe
   await first.kill();
   await start();
   const since = `SELECT event FROM order_history WHERE id > (
-    SELECT id FROM order_history WHERE event = 'held-unwanted') ORDER BY id`;
+    SELECT id FROM order_history WHERE event = 'unwanted') ORDER BY id`;
   await until("the successor has looked", async () => (await runSql(gateway.databaseUrl, since)).length > 0);
   const [next] = await runSql<{ event: string }>(gateway.databaseUrl, since);
   assert.equal(next?.event, "unanswered");
@@ -94,7 +94,7 @@ test("an owner that has lost its lock sends nothing new, because it may have a s
   hold.release();
   // The first one waits for its answer as long as its lease would have lasted; then the second one waits until it may ask.
   const known = `SELECT FROM order_history JOIN orders AS o ON o.id = order_id
-    WHERE domain_name = 'sent.example' AND event IN ('created', 'unanswered')`;
+    WHERE domain_name = 'sent.example' AND event IN ('done', 'unanswered')`;
   await until("the answer is written, or lost", async () => (await runSql(databaseUrl, known)).length > 0);
   assert.equal(creates(gateway, sent.name).length, 1);
   await assertEnds(gateway, reseller, await place(gateway, reseller, "successors.example"), "Finished");

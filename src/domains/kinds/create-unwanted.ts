@@ -10,6 +10,7 @@ import type { Order, Outcome } from "#domains/orders/order.ts";
 import { later, type NameInfo } from "#domains/registry/ask.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { addDays } from "#domains/registry/terms.ts";
+import { isSuccess } from "#registry/epp/codes.ts";
 import { domainDelete } from "#registry/epp/commands/domain/delete.ts";
 import type { DomainInfo } from "#registry/epp/commands/domain/info.ts";
 
@@ -26,15 +27,18 @@ export function isUnwanted({ cancel_requested_at, attempts, phase }: Order): boo
 }
 
 export function planUnwanted(sessions: RegistrySessions, order: Order, name: NameInfo): Plan {
-  const isDeleteSent = ofCommand(order.attempts, deleteName).length > 0;
+  // One that the registry refused, or certainly did not execute, explains nothing.
+  const mayBeDeleted = ofCommand(order.attempts, deleteName).some(
+    ({ answered_at, result_code }) => answered_at === null || isSuccess(result_code ?? 0),
+  );
   switch (name.is) {
     case "unknown":
       return name;
     case "held-by-other":
-      if (isDeleteSent) return { is: "deleted" };
+      if (mayBeDeleted) return { is: "deleted" };
       return { is: "refused", as: "failed", reason: "the name is held by another registrar" };
     case "absent":
-      if (isDeleteSent || order.status !== "Pending") return { is: "deleted" };
+      if (mayBeDeleted || order.status !== "Pending") return { is: "deleted" };
       return { is: "refused", as: "failed", reason: "the registry did not approve the registration" };
     case "held-by-us":
       return planHeld(sessions, order, name.info);

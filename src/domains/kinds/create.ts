@@ -16,7 +16,6 @@ import type { Answer, Making, OrderKind, Plan } from "#domains/orders/kind.ts";
 import { lookupFailed } from "#domains/orders/lookup.ts";
 import { isCreditOverdue } from "#domains/orders/next-command.ts";
 import type { Order, Outcome } from "#domains/orders/order.ts";
-import { configurationCodes } from "#domains/orders/result-codes.ts";
 import { settledReason } from "#domains/orders/settle.ts";
 import { type AgreedPrice, agreePrice } from "#domains/registry/agree-price.ts";
 import { later, type NameInfo, shownOfOurs } from "#domains/registry/ask.ts";
@@ -93,8 +92,8 @@ async function planFirst(sessions: RegistrySessions, order: Order): Promise<Plan
     };
   }
   if (await isFreshlyChecked(sessions, order)) return planCreate(sessions, order);
+  const { allocationToken } = openSecret(context, order);
   try {
-    const { allocationToken } = openSecret(context, order);
     const answer = await pool.checkDomain(order.domain_name, { budgetMs: profile.queryTimeoutMs, allocationToken });
     const availability = availabilityOf(answer);
     if (availability === "available") return whyNotAgreed(order, answer.agreedFee) ?? planCreate(sessions, order);
@@ -202,9 +201,8 @@ async function answered(sessions: RegistrySessions, order: Order, answer: Answer
     case "rejected":
       return rejected(sessions, order, answer);
     case "failed":
-      if (configurationCodes.includes(response.code) || response.code === 2201) {
-        await pauseCreates(context, profile.id, "configuration", reason);
-      }
+      // All of them would fail: only an operator can help.
+      await pauseCreates(context, profile.id, "configuration", reason);
       return { event: "failed", attempt, reason };
     case "out-of-credit":
       return outOfCredit(sessions, order, answer);
@@ -213,7 +211,7 @@ async function answered(sessions: RegistrySessions, order: Order, answer: Answer
   }
 }
 
-/** A create that was done shows that there is credit again. */
+/** A name that was registered shows that there is credit again. */
 function creditIsBack({ context, profile, creates }: RegistrySessions, { is_out_of_credit }: Order): Outcome["after"] {
   if (!is_out_of_credit && !creates.isOutOfCredit) return undefined;
   return async () => {
@@ -314,19 +312,26 @@ async function whyNotOurs(sessions: RegistrySessions, order: Order, info: Domain
 }
 
 function planOurs(sessions: RegistrySessions, order: Order, info: DomainInfo): Plan {
-  if (info.statuses.includes("pendingCreate")) return { is: "pending" };
+  const isPending = info.statuses.includes("pendingCreate");
   const { decision } = foundOf(order);
   const settledAt = decision && new Date(new Date(decision.at).getTime() + sessions.profile.settleMs);
-  // A registry may be late to show that it has denied the create: a name that is not ours must not be sold.
-  if (decision?.is === "denied" && settledAt && settledAt > sessions.context.clock.now()) {
-    return { is: "wait", until: settledAt, reason: "the registry's message says that the create was denied" };
+  if (settledAt && settledAt > sessions.context.clock.now()) {
+    // A registry may be late to show what its message says.
+    if (isPending && order.status === "Pending") return { is: "wait", until: settledAt };
+    // A name that is not ours must not be sold.
+    if (!isPending && decision.is === "denied") {
+      return { is: "wait", until: settledAt, reason: "the registry's message says that the create was denied" };
+    }
   }
+  if (isPending) return { is: "pending" };
   const registered = registeredOf(sessions.profile, order, info);
-  return registered ? { is: "done", end: { registered } } : { is: "unknown", reason: "info brought no dates" };
+  if (!registered) return { is: "unknown", reason: "info brought no dates" };
+  return { is: "done", end: { registered }, after: creditIsBack(sessions, order) };
 }
 
-/** After a lost answer the registry does not hold the name: create it again. */
+/** After a lost answer the registry does not hold the name: create it again. Or it still does: delete it again. */
 async function notExecuted(sessions: RegistrySessions, order: Order): Promise<Outcome | undefined> {
+  if (isUnwanted(order)) return { event: "not-seen" };
   // It may have been pending and denied. Then a message says so, and changes the order.
   const areMessagesRead = await sessions.drainMessages().catch(() => false);
   if (!areMessagesRead) return lookupFailed(order, "the registry's messages could not be read");
@@ -344,10 +349,11 @@ async function notExecuted(sessions: RegistrySessions, order: Order): Promise<Ou
  * unless the operator forces it.
  */
 async function settled(
-  { context, profile }: RegistrySessions,
+  sessions: RegistrySessions,
   order: Order,
   name: NameInfo,
 ): Promise<Outcome | { refusal: string }> {
+  const { context, profile } = sessions;
   const reason = settledReason(order);
   const unknown =
     name.is === "unknown" && (name.shown ? name.reason : "the registry could not be asked: try again later");
@@ -366,7 +372,7 @@ async function settled(
   if (await isInPortfolio(context, order)) return { refusal: "the name is in a portfolio already" };
   const registered = registeredOf(profile, order, name.info);
   if (!registered) return { refusal: "the registry does not show the dates of the registration" };
-  return { event: "settled-done", reason, end: { registered, isKept: true } };
+  return { event: "settled-done", reason, end: { registered, isKept: true }, after: creditIsBack(sessions, order) };
 }
 
 /** Whether the name is in a portfolio. An order that has not ended has not brought it there. */

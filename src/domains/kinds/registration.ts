@@ -2,7 +2,7 @@
 import type { Context } from "#context.ts";
 import type { ContactRefs } from "#domains/contacts/stored.ts";
 import type { WantedHost } from "#domains/name-servers/wanted.ts";
-import { type Order, secretRow } from "#domains/orders/order.ts";
+import { type FoundDecision, type Order, secretRow } from "#domains/orders/order.ts";
 import type { FoundExisting } from "#domains/orders/unsent.ts";
 import type { Sealer } from "#lib/sealed-secret.ts";
 import { Secret } from "#lib/secret.ts";
@@ -27,14 +27,12 @@ export interface OrderedName {
 }
 
 /** `found`. */
-export interface FoundName extends FoundExisting {
+export interface FoundName extends FoundExisting, FoundDecision {
   /** When the registry last said that the name is free: its answer to the request serves the order's first step too. */
   checked_at?: string;
   contact_renewed?: true;
   /** How many creates were lost and not executed. */
   lost?: number;
-  /** What a message has said about its last create, and when (src/domains/messages/wake-order.ts). */
-  decision?: { is: "approved" | "denied"; at: string };
   /** Why the registry has refused a delete: while the create was pending, or after that. */
   delete_refused?: { reason: string; isPending: boolean };
 }

@@ -147,7 +147,7 @@ async function applyMessage(sessions: RegistrySessions, message: PollMessage): P
 
 async function apply(sessions: RegistrySessions, message: PollMessage): Promise<boolean> {
   const { id, text, panData } = message;
-  const woken = panData && (await wakeOrderOf(sessions, panData));
+  const woken = panData && (await wakeOrderOf(sessions, id, panData));
   if (woken?.is === "too-early") return false;
   const { effects, ...reading } = await readMessage(sessions, message, woken);
   const stored = { ...reading, id, text, payload: payloadOf(message), orderId: woken?.orderId };

@@ -3,6 +3,7 @@
  * `<info>` decides.
  */
 import { statement } from "#db/statement.ts";
+import { storedMessageId } from "#domains/messages/message-text.ts";
 import { kindNames } from "#domains/orders/order.ts";
 import { orderPhases, orderStatuses } from "#domains/orders/states.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
@@ -52,6 +53,7 @@ export type Woken =
 /** @returns nothing when the message is about no order here */
 export async function wakeOrderOf(
   { context, profile }: RegistrySessions,
+  messageId: string,
   { name, paTRID, paResult: isApproved }: PendingActionData,
 ): Promise<Woken | undefined> {
   const now = context.clock.now();
@@ -60,7 +62,7 @@ export async function wakeOrderOf(
     domain_name: name.toLowerCase(),
     cl_trid: paTRID.clTRID ?? null,
     sv_trid: paTRID.svTRID,
-    decision: { is: isApproved ? "approved" : "denied", at: now.toISOString() },
+    decision: { is: isApproved ? "approved" : "denied", at: now.toISOString(), message_id: storedMessageId(messageId) },
     now,
   });
   if (!meant || meant.id === null) return undefined;

@@ -9,7 +9,14 @@
 
 import { raiseAlarm } from "#alarms.ts";
 import type { OrderKind, OrderKinds } from "#domains/orders/kind.ts";
-import { findOrder, type Order, OrderConflict, type Outcome, type WriteContext } from "#domains/orders/order.ts";
+import {
+  type FoundDecision,
+  findOrder,
+  type Order,
+  OrderConflict,
+  type Outcome,
+  type WriteContext,
+} from "#domains/orders/order.ts";
 import { isFinal, orderState } from "#domains/orders/states.ts";
 import { step } from "#domains/orders/step.ts";
 import { onName } from "#domains/orders/turns.ts";
@@ -85,7 +92,9 @@ function withAlarm(sessions: RegistrySessions, order: Order, outcome: Outcome, w
   if (order.renewal_id !== null || event === undefined || operatorNote !== undefined) return outcome;
   const { waiting_since: since, operator_note: note } = order;
   const isLong = since !== null && since <= later(sessions, -failingMsMax);
-  if (!countsAsFailure || !isLong || wasAway || isAway(sessions)) {
+  // Whether a name is registered must not stay unknown, whatever the reason.
+  const isExcused = (wasAway || isAway(sessions)) && !(order.kind === "create" && order.phase === "verify");
+  if (!countsAsFailure || !isLong || isExcused) {
     // What was wrong still is, as far as anybody knows.
     const isStillWrong = countsAsFailure || event === "unanswered";
     return note !== null && isStillWrong ? { ...outcome, operatorNote: note } : outcome;
@@ -126,6 +135,9 @@ async function record(sessions: RegistrySessions, order: Order, outcome: Outcome
     const isToBeCancelled = order.cancel_requested_at === null && now.cancel_requested_at !== null;
     // A query can be repeated; the answer to a command cannot.
     if (outcome.attempt === undefined && !isToBeCancelled) throw error;
+    // What the step has found is written with its outcome; only a message adds something meanwhile.
+    const { decision } = now.found as FoundDecision;
+    now.found = { ...(order.found as object), decision } satisfies FoundDecision;
     const isCalled = now.next_step_at?.getTime() !== order.next_step_at?.getTime();
     const nextStepAt = isCalled ? calledStepAt(context.clock.now(), now, outcome) : outcome.nextStepAt;
     return record(sessions, now, { ...outcome, nextStepAt });

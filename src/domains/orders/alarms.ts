@@ -1,10 +1,10 @@
 /** The alarms that an outcome raises or resolves. */
-import type { Order, Outcome } from "#domains/orders/order.ts";
+import type { FoundDecision, Order, Outcome } from "#domains/orders/order.ts";
 import { isFinal } from "#domains/orders/states.ts";
 
 /** An alarm that is raised, with a note, or resolved. */
 interface AlarmChange {
-  kind: "order" | "renewal" | "renewal-credit" | "renewal-dates" | "renewal-held";
+  kind: "message" | "order" | "renewal" | "renewal-credit" | "renewal-dates" | "renewal-held";
   subject: string;
   note?: string;
 }
@@ -18,6 +18,11 @@ export function alarmsOf(before: Order, { status }: Order, outcome: Outcome): Al
   // The name's renewal has waited for it.
   if (before.status === "Pending" && before.kind !== "create" && isFinal(status)) {
     changes.push({ kind: "renewal-held", subject });
+  }
+  const { decision } = before.found as FoundDecision;
+  if (status === "Finished" && decision?.is === "denied") {
+    const note = `it says "create denied" of order ${before.order_code}, but the registry holds the name for us`;
+    changes.push({ kind: "message", subject: `${before.registry_id}/${decision.message_id}`, note });
   }
   // An alarm about the renewal that has ended with this order.
   if (end?.renewedUntil || end?.departure) changes.push({ kind: "renewal", subject });

@@ -16,7 +16,7 @@ import type { PaidCommand } from "#registry/premium.ts";
 /** What is left to do. */
 export type Plan =
   /** The registry shows what was ordered. */
-  | { is: "done"; end?: OrderEnd; reason?: string }
+  | { is: "done"; end?: OrderEnd; reason?: string; after?: Outcome["after"] }
   /** The name that it registered is deleted again, as the operator wanted. */
   | { is: "deleted" }
   /** The registry has not decided yet. */

@@ -36,7 +36,7 @@ export function outcomeOf(
   const { shown } = order;
   switch (plan.is) {
     case "done":
-      return { event: "done", shown, end: plan.end, reason: plan.reason };
+      return { event: "done", shown, end: plan.end, reason: plan.reason, after: plan.after };
     case "deleted":
       return { event: "deleted" };
     case "pending":

@@ -57,10 +57,10 @@ async function request(
 
 /**
  * Whether a step may run at once. After a lost answer nothing is believed before the settle time is over, so that wait is never
- * cut short. Once a later step has failed (the backoff counts), it is over.
+ * cut short. Once a later step has failed (the backoff counts), it is over. A command that is being sent has no such wait yet.
  */
-const maySkipWait = ({ attempts, backoff_count }: Order) =>
-  backoff_count > 0 || unansweredAttempts(attempts).length === 0;
+const maySkipWait = ({ attempts, backoff_count, phase }: Order) =>
+  backoff_count > 0 || phase !== "verify" || unansweredAttempts(attempts).length === 0;
 
 /**
  * Cancels an order. A registration that may have been sent is not cancelled at once: its steps find out whether the registry holds the

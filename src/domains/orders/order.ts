@@ -136,6 +136,11 @@ export type Order = { -readonly [Column in keyof Omit<StoredOrder, "attempts" | 
   handles?: Handles | undefined;
 };
 
+/** Of a registration: what a message has said about its last create, and when (src/domains/messages/wake-order.ts). */
+export interface FoundDecision {
+  decision?: { is: "approved" | "denied"; at: string; message_id: string } | undefined;
+}
+
 /** How a registry's answer, or its absence, ends an attempt. */
 export interface AttemptResult {
   clTrid: string;

@@ -30,7 +30,8 @@ const usual: Codes = {
 
 /** Where a code means something else for a kind. */
 const ofKinds: Partial<Record<KindName, Codes>> = {
-  create: { rejected: [2303, 2304, 2305, 2306], failed: [2201] },
+  // 2105 and 2106 are about renewals and transfers.
+  create: { rejected: [2303, 2304, 2305, 2306], failed: [2201], unanswered: [2105, 2106] },
   // 1001: the deletion has begun (RFC 5731 §3.2.2). 2304: an earlier delete, whose answer was lost, may prohibit this one.
   delete: { answered: [1001], disputed: [2304] },
   // Registries answer so to a curExpDate that is not their exDate, among other things.

@@ -23,6 +23,9 @@ export async function step(sessions: RegistrySessions, order: Order, kind: Order
     return { event: "cancel", reason: "cancelled by the operator" };
   }
   const newer = state === "NotProvisioned" ? undefined : await yieldToNewer(sessions, order, kind);
+  // The process that sent it is gone: it may have been executed.
+  const isInDoubt = unansweredAttempts(countedAttempts(order, kind)).length > 0;
+  if (state === "Processing (send)" && isInDoubt) return lostAnswer(sessions);
   if (order.settle_as !== null) return settle(sessions, order, kind);
   switch (state) {
     case "NotProvisioned": {
@@ -30,8 +33,6 @@ export async function step(sessions: RegistrySessions, order: Order, kind: Order
       return (await kind.start?.(sessions, order)) ?? { event: "started", isFree: true };
     }
     case "Processing (send)":
-      // The process that sent it is gone: it may have been executed.
-      if (unansweredAttempts(countedAttempts(order, kind)).length > 0) return lostAnswer(sessions);
       if (newer !== undefined) return { event: "superseded", reason: `superseded by ${newer}` };
       if (await mustWait(sessions, order, kind)) return { nextStepAt: later(sessions, turnMs) };
       return sendNext(sessions, order, kind);

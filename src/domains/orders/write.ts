@@ -16,6 +16,7 @@ import { placeFollowUps, placeLocks } from "#domains/orders/follow-up.ts";
 import { type Order, OrderConflict, type OrderEnd, type Outcome, type WriteContext } from "#domains/orders/order.ts";
 import { columnsOf } from "#domains/orders/state-columns.ts";
 import { isFinal, type OrderEvent, orderState, orderStates } from "#domains/orders/states.ts";
+import type { FoundExisting } from "#domains/orders/unsent.ts";
 import { enterPortfolio, leavePortfolio, returnToPortfolio } from "#domains/portfolio/rows.ts";
 import { type ShownDomain, takeShown } from "#domains/portfolio/shown.ts";
 import { assertLeaseStands, isPresentEpoch, mayBegin } from "#domains/registry/owner-lease.ts";
@@ -26,6 +27,8 @@ import { wake } from "#domains/registry/wake.ts";
 
 /** These are steps of the next attempt: they do not reset the count of failures. */
 const keepsBackoff = new Set<OrderEvent>(["prepared", "next", "pending"]);
+/** The registry has a name for a registration: from then on it cannot be cancelled without a look. */
+const seenEvents = new Set<OrderEvent>(["pending", "unwanted"]);
 /** The registry took a command: the order's next command gets all the time again. */
 const takenEvents = new Set<OrderEvent>(["prepared", "answered", "pending"]);
 
@@ -50,7 +53,11 @@ export function applyEvent(order: Order, outcome: Outcome, now: Date): Order {
     reason: reason ?? order.reason,
     // An event that is written with the next one neither raises nor resolves an alarm.
     operator_note: operatorNote ?? (isFree ? order.operator_note : null),
-    found: end?.next === undefined ? order.found : { ...(order.found as object), next: end.next },
+    found: {
+      ...(order.found as object),
+      ...(end?.next !== undefined && { next: end.next }),
+      ...(order.kind === "create" && seenEvents.has(event) && ({ exists: true } satisfies FoundExisting)),
+    },
     unwritten: [...order.unwritten, { event, status, phase, note: operatorNote ?? reason ?? null }],
   };
 }
@@ -160,6 +167,11 @@ const writeRegistrations = writing({
           jsonb_build_object('name_servers', input -> 'later' -> 'name_servers') AS input, at, at AS due_at
         FROM written WHERE registered_at IS NOT NULL AND input ? 'later') AS followed`,
     ),
+    // The message that says otherwise needs an operator: alarms.ts.
+    `contradicted AS (
+     UPDATE poll_messages AS message SET needs_operator = true, outcome = 'kept' FROM written
+     WHERE written.status = 'Finished' AND found #>> '{decision,is}' = 'denied'
+       AND message.registry_id = written.registry_id AND message_id = found #>> '{decision,message_id}')`,
     ...placeLocks("written WHERE registered_at IS NOT NULL AND (input ->> 'locks_name')::bool"),
   ],
   wakes: `CASE WHEN registered_at IS NOT NULL AND (input ? 'later' OR (input ->> 'locks_name')::bool)
