@@ -10,7 +10,7 @@ import { raiseAlarm } from "#alarms.ts";
 import type { OrderKind, OrderKinds } from "#domains/orders/kind.ts";
 import { findOrder, type Order, OrderConflict, type Outcome, type WriteContext } from "#domains/orders/order.ts";
 import { isFinal, orderState } from "#domains/orders/states.ts";
-import { step } from "#domains/orders/step.ts";
+import { step } from "#domains/orders/steps/step.ts";
 import { onName } from "#domains/orders/turns.ts";
 import { applyEvent, write } from "#domains/orders/write.ts";
 import { later } from "#domains/registry/ask.ts";
