@@ -2,9 +2,9 @@
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import { DatabaseUnavailable } from "#db/errors.ts";
 import { orderKinds } from "#domains/kinds/all.ts";
-import { advance } from "#domains/orders/advance.ts";
 import { dueRegistrations, dueScheduled, dueUrgent, dueValues } from "#domains/orders/due.ts";
 import { findOrder } from "#domains/orders/order.ts";
+import { advance } from "#domains/orders/steps/advance.ts";
 import { LeaseLost } from "#domains/registry/owner-lease.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { machineName } from "#domains/registry/wake.ts";

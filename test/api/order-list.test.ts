@@ -58,9 +58,9 @@ async function insert(owner: TestReseller, orders: readonly ListedOrder[]): Prom
   const endedAt = `CASE WHEN status = ANY ('{${ended.join(",")}}') THEN created_at END`;
   await runSql(
     gateway.databaseUrl,
-    `INSERT INTO orders (order_code, reseller_id, domain_name, suffix, registry_id, period_years,
-       auth_info_sealed, status, phase, reason, created_at, updated_at, ended_at)
-     SELECT order_code, $1, domain_name, 'example', 'none', 1, '', status, CASE status WHEN 'Processing' THEN 'create' END,
+    `INSERT INTO orders (order_code, reseller_id, domain_name, suffix, registry_id, kind, input,
+       is_urgent, status, phase, reason, created_at, updated_at, ended_at)
+     SELECT order_code, $1, domain_name, 'example', 'none', kind, '{}', false, status, CASE status WHEN 'Processing' THEN 'send' END,
        'a reason', created_at, created_at, ${endedAt} FROM ${rows}`,
     [owner.id, of("REG")],
   );

@@ -48,7 +48,7 @@ export function paidErrors({ reseller, rival, query, ordering, openOrders }: Pla
         {
           target: "/domains/own.example?confirm=own.example",
           arrange: openOrders,
-          tidy: () => query("DELETE FROM orders"),
+          tidy: () => query("DELETE FROM orders WHERE kind <> 'create'"),
         },
       ],
     },
@@ -94,7 +94,7 @@ export function paidErrors({ reseller, rival, query, ordering, openOrders }: Pla
                VALUES ('REN-WAITS000-000', ${reseller.id}, 'deleted.example', 'none', 'renew', '{"years": 1}', true,
                  'NotProvisioned', now(), now())`,
             ),
-          tidy: () => query("DELETE FROM orders"),
+          tidy: () => query("DELETE FROM orders WHERE kind <> 'create'"),
           says: /not decided yet/,
         },
       ],

@@ -36,11 +36,15 @@ export const mutations: readonly Mutation[] = [
     verdict: /a create was sent while it was not known what the one before had done/,
     replacements: [
       {
-        file: "src/domains/orders/step.ts",
+        file: "src/domains/orders/steps/step.ts",
         find: "if (unansweredAttempts(countedAttempts(order, kind)).length > 0)",
         replace: "if (false)",
       },
-      { file: "src/domains/orders/next-command.ts", find: "const isRepeat =", replace: "const isRepeat = false &&" },
+      {
+        file: "src/domains/orders/steps/next-command.ts",
+        find: "const isRepeat =",
+        replace: "const isRepeat = false &&",
+      },
       { file: "src/domains/orders/write.ts", find: "AND ${condition})", replace: "AND (true OR ${condition}))" },
     ],
   },
@@ -51,7 +55,7 @@ export const mutations: readonly Mutation[] = [
     verdict: /undo-after-.*Finished, but not registered for us/,
     replacements: [
       {
-        file: "src/domains/orders/verify.ts",
+        file: "src/domains/orders/steps/verify.ts",
         find: "if (order.confirm_after !== null)",
         replace: "if (true)",
       },
@@ -120,7 +124,7 @@ export const mutations: readonly Mutation[] = [
     batch: "random",
     verdict: /is the last order in force, and sets/,
     replacements: [
-      { file: "src/domains/orders/newer-orders.ts", find: "if (isUrgent ||", replace: "if (true || isUrgent ||" },
+      { file: "src/domains/orders/steps/newer-orders.ts", find: "if (isUrgent ||", replace: "if (true || isUrgent ||" },
     ],
   },
   {

@@ -20,7 +20,7 @@ const deletesMax = 5;
 
 const foundOf = ({ found }: Order) => found as FoundName;
 
-/** Whether the order's next plan is to get rid of the name: an operator wants it cancelled, and the result of its create is known. */
+/** Whether the next plan is to delete the name: the operator cancels the order, and what its create has done is known. */
 export function isUnwanted({ cancel_requested_at, attempts, phase }: Order): boolean {
   const last = attempts.findLast(({ command }) => command.startsWith("domain:"));
   return cancel_requested_at !== null && (phase !== "verify" || last?.command === deleteName);

@@ -30,12 +30,12 @@ const usual: Codes = {
 
 /** Where a code means something else for a kind. */
 const ofKinds: Partial<Record<KindName, Codes>> = {
-  // 2105 and 2106 are about renewals and transfers.
+  // 2105, 2106: these are about renewals and transfers (RFC 5730 §3), so a create that gets one is not understood.
   create: { rejected: [2303, 2304, 2305, 2306], failed: [2201], unanswered: [2105, 2106] },
   // 1001: the deletion has begun (RFC 5731 §3.2.2). 2304: an earlier delete, whose answer was lost, may prohibit this one.
   delete: { answered: [1001], disputed: [2304] },
-  // Registries answer so to a curExpDate that is not their exDate, among other things.
-  renew: { disputed: [2004, 2105, 2304] },
+  // Registries answer so to a curExpDate that is not their exDate, among other things. 2302 is no answer to a renew.
+  renew: { disputed: [2004, 2105, 2304], unanswered: [2302] },
   // A restore is pending by its nature. 2304: an earlier command may have moved the name on. 2004: its price may have changed since it
   // was asked (RFC 8748 §4).
   restore: { answered: [1001], disputed: [2004, 2304] },

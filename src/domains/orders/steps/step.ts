@@ -1,15 +1,15 @@
 /** What an order does in each of its states; states.ts says what follows. */
 import { countedAttempts, unansweredAttempts } from "#domains/orders/attempts.ts";
 import type { OrderKind } from "#domains/orders/kind.ts";
-import { yieldToNewer } from "#domains/orders/newer-orders.ts";
-import { sendNext } from "#domains/orders/next-command.ts";
 import type { Order, Outcome } from "#domains/orders/order.ts";
 import { lostAnswer } from "#domains/orders/send.ts";
-import { settle } from "#domains/orders/settle.ts";
 import { orderState } from "#domains/orders/states.ts";
+import { yieldToNewer } from "#domains/orders/steps/newer-orders.ts";
+import { sendNext } from "#domains/orders/steps/next-command.ts";
+import { settle } from "#domains/orders/steps/settle.ts";
+import { lookAtPending, verifyAnswered, verifyLost } from "#domains/orders/steps/verify.ts";
 import { isHeld } from "#domains/orders/turns.ts";
 import { mayBeCancelled } from "#domains/orders/unsent.ts";
-import { lookAtPending, verifyAnswered, verifyLost } from "#domains/orders/verify.ts";
 import { later } from "#domains/registry/ask.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 

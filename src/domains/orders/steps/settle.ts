@@ -1,7 +1,7 @@
 /** An operator's decision about an order, which the registry must not contradict. */
 import type { OrderKind } from "#domains/orders/kind.ts";
-import { isRefused, lookAndPlan, purposesOf } from "#domains/orders/lookup.ts";
 import type { Order, Outcome } from "#domains/orders/order.ts";
+import { isRefused, lookAndPlan, purposesOf } from "#domains/orders/steps/lookup.ts";
 import { askInfo, later, type NameInfo } from "#domains/registry/ask.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 

@@ -5,8 +5,15 @@
 
 import { countedAttempts, ofEarlierOwners, unansweredAttempts } from "#domains/orders/attempts.ts";
 import type { OrderKind, Plan } from "#domains/orders/kind.ts";
-import { isRefused, lookAndPlan, lookupFailed, outcomeOf, purposesOf, refusalOf } from "#domains/orders/lookup.ts";
 import type { Order, Outcome } from "#domains/orders/order.ts";
+import {
+  isRefused,
+  lookAndPlan,
+  lookupFailed,
+  outcomeOf,
+  purposesOf,
+  refusalOf,
+} from "#domains/orders/steps/lookup.ts";
 import { askInfo, later } from "#domains/registry/ask.ts";
 import { lateFrameMs } from "#domains/registry/owner-lease.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";

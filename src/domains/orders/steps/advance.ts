@@ -18,7 +18,7 @@ import {
   type WriteContext,
 } from "#domains/orders/order.ts";
 import { isFinal, orderState } from "#domains/orders/states.ts";
-import { step } from "#domains/orders/step.ts";
+import { step } from "#domains/orders/steps/step.ts";
 import { onName } from "#domains/orders/turns.ts";
 import { applyEvent, write } from "#domains/orders/write.ts";
 import { later } from "#domains/registry/ask.ts";

@@ -5,10 +5,10 @@
 
 import { countedAttempts, ofEarlierOwners } from "#domains/orders/attempts.ts";
 import type { Answer, FoundFee, OrderKind, Plan } from "#domains/orders/kind.ts";
-import { lookAndPlan, lookupFailed, outcomeOf, purposesOf, refusalOf } from "#domains/orders/lookup.ts";
 import type { Order, Outcome } from "#domains/orders/order.ts";
 import { configurationCodes, meaningOf } from "#domains/orders/result-codes.ts";
 import { describeAnswer, lostAnswer, type Sent, send } from "#domains/orders/send.ts";
+import { lookAndPlan, lookupFailed, outcomeOf, purposesOf, refusalOf } from "#domains/orders/steps/lookup.ts";
 import { type AgreedPrice, agreePrice } from "#domains/registry/agree-price.ts";
 import { askInfo, askInfoOn, askOn, later } from "#domains/registry/ask.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
