@@ -25,7 +25,7 @@ import { attentionRetryMs } from "#domains/registry/waits.ts";
 import { wake } from "#domains/registry/wake.ts";
 
 /** These are steps of the next attempt: they do not reset the count of failures. */
-const keepsBackoff = new Set<OrderEvent>(["prepared", "next", "pending"]);
+const keepsBackoff = new Set<OrderEvent>(["prepared", "next", "pending", "unanswered"]);
 /** The registry took a command: the order's next command gets all the time again. */
 const takenEvents = new Set<OrderEvent>(["prepared", "answered", "pending"]);
 
