@@ -45,7 +45,10 @@ test("with the code that its holder has ordered, another registrar can request a
   const { auth_code: code, domain_name, expires_at } = await readCode(stage);
   assert.equal(domain_name, name);
   assert.equal(registrysCode(stage), code);
-  const [row] = await runSql<{ ended_at: Date }>(gateway.databaseUrl, "SELECT ended_at FROM orders");
+  const [row] = await runSql<{ ended_at: Date }>(
+    gateway.databaseUrl,
+    "SELECT ended_at FROM orders WHERE kind = 'auth-code'",
+  );
   assert.equal(Date.parse(expires_at) - row!.ended_at.getTime(), 336 * 3_600_000);
   const gainer = await RawClient.login(gateway.registry, "rival", "rival-pw-1");
   t.after(() => gainer.close());
@@ -174,7 +177,10 @@ test("a code is nowhere in clear: not in the database, orders, stored answers, l
   const answers = [(await gateway.send(reseller, "POST", target, { headers })).text];
   answers.push((await gateway.send(reseller, "POST", target, { headers })).text);
   const { auth_code: code } = await readCode(stage);
-  const placed = await runSql<{ order_code: string }>(gateway.databaseUrl, "SELECT order_code FROM orders");
+  const placed = await runSql<{ order_code: string }>(
+    gateway.databaseUrl,
+    "SELECT order_code FROM orders WHERE kind = 'auth-code'",
+  );
   assert.equal(placed.length, 1);
   answers.push((await gateway.send(reseller, "GET", `/orders/${placed[0]!.order_code}`)).text);
   answers.push((await gateway.send(reseller, "GET", `/domains/${name}`)).text);

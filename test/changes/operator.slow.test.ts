@@ -32,7 +32,7 @@ test("an operator sees an order, what it sent and what happens next", async (t) 
   );
 });
 
-test("an operator cancels an order of which nothing was sent, and no other (row C2)", async (t) => {
+test("an operator cancels an order of which nothing was sent, and no other (row 2)", async (t) => {
   const clock = createSteeredClock();
   const stage = await startStage(t, [name], { clock, registry: steeredRegistry });
   const { gateway, reseller } = stage;
@@ -52,7 +52,7 @@ test("an operator cancels an order of which nothing was sent, and no other (row 
   assert.equal(received(stage, name, "domain:update").length, 1);
 });
 
-test("an operator settles an order that the registry never shows as done, unless it does (row C16)", async (t) => {
+test("an operator settles an order that the registry never shows as done, unless it does (row 16)", async (t) => {
   const stage = await startStage(t, [name], { registry: { backoffFirstMs: 50 } });
   const { gateway, reseller } = stage;
   const { store } = gateway.registry;

@@ -36,7 +36,7 @@ async function renew(stage: Stage): Promise<string> {
   return order(stage, "POST", `/domains/${name}/renewals`, { years: 1, expiration_date });
 }
 
-test("a name shows that a change of it is pending, and later that it is not any more (row C15)", async (t) => {
+test("a name shows that a change of it is pending, and later that it is not any more (row 15)", async (t) => {
   const { stage, pending } = await startPending(t);
   const statuses = async () => (await domain(stage, name)).statuses as string[];
   await until("a look has shown it", async () => (await statuses()).includes("pendingUpdate"));

@@ -62,7 +62,9 @@ const isClaimed = "OLD.status = 'NotProvisioned' AND NEW.status <> 'NotProvision
 const isAnswered = `OLD.phase = 'send' AND NEW.status <> 'Cancelled'
   AND (NEW.phase IS DISTINCT FROM 'send' OR NEW.backoff_count > OLD.backoff_count)`;
 const claim = `NEW.kind = 'create' AND ${isClaimed}`;
-const endOfCreate = `NEW.kind = 'create' AND ${isAnswered}`;
+// A create that is refused for lack of credit, or because the name exists, stays in its phase without a failure; the reason has the code.
+const isRefused = "NEW.phase = 'send' AND NEW.reason IS DISTINCT FROM OLD.reason AND NEW.reason ~ '^2[0-9]{3} '";
+const endOfCreate = `NEW.kind = 'create' AND (${isAnswered} OR ${isRefused})`;
 const order = { table: "orders", on: "UPDATE", orderColumn: "id" } as const;
 const attempt = { table: "attempts", on: "INSERT", orderColumn: "order_id" } as const;
 const domainAttempt = { ...attempt, when: "NEW.command = 'domain:create'" } as const;

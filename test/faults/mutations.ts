@@ -45,7 +45,7 @@ export const mutations: readonly Mutation[] = [
         find: "const isRepeat =",
         replace: "const isRepeat = false &&",
       },
-      { file: "src/domains/orders/write.ts", find: "AND ${condition})", replace: "AND (true OR ${condition}))" },
+      { file: "src/domains/orders/write.ts", find: `AND \${condition})`, replace: `AND (true OR \${condition}))` },
     ],
   },
   {
@@ -82,9 +82,9 @@ export const mutations: readonly Mutation[] = [
     replacements: [
       {
         file: "src/domains/orders/due.ts",
-        find: "ended_at IS NULL AND lane = '${lane}'`",
-        replace:
-          "ended_at IS NULL AND lane = '${lane}' AND updated_at > (SELECT since FROM registry_leases AS own WHERE own.registry_id = orders.registry_id)`",
+        find: `ended_at IS NULL AND lane = '\${lane}'\``,
+        replace: `ended_at IS NULL AND lane = '\${lane}'
+          AND updated_at > (SELECT since FROM registry_leases AS own WHERE own.registry_id = orders.registry_id)\``,
       },
     ],
   },

@@ -15,7 +15,7 @@ test("a renewal that is run while its renew is refused continues at once, and th
   const name = "renew-code-2104-x.example";
   await own(stage, name);
   await stage.travelTo(name, 29);
-  const answered = "SELECT result_code FROM attempts WHERE order_id IS NOT NULL AND answered_at IS NOT NULL";
+  const answered = "SELECT result_code FROM attempts WHERE command = 'domain:renew' AND answered_at IS NOT NULL";
   const refused = (count: number) =>
     until(`it is refused ${count} times`, async () => (await runSql(gateway.databaseUrl, answered)).length === count);
   await refused(1);

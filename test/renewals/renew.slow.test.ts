@@ -193,7 +193,7 @@ test("a message about an earlier renew does not cut the wait for the answer to a
     await untilRenewalIs(stage.gateway, name, "Processing (verify)");
     if (sent === 1) await stage.travel(0.1);
   }
-  const next = "SELECT next_step_at::text FROM orders";
+  const next = "SELECT next_step_at::text FROM orders WHERE kind = 'renew'";
   const before = await runSql(databaseUrl, next);
   const { renewal_code } = (await renewalOf(stage.gateway, name))!;
   const about = { registrar: registrarId, queuedAt: "2030-01-01T00:00:00.000Z", name, svTRID: "SBX-0" };

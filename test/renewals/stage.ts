@@ -169,7 +169,7 @@ export async function assertRenewedOnce(stage: Stage, name: string, before: stri
   const wanted = yearsLater(before, 1);
   assert.equal(gateway.registry.store.domains.find(name)?.exDate, wanted, `${name}: the registry's exDate`);
   assert.equal((await portfolioEntry(gateway, reseller, name)).expiration_date, wanted, name);
-  const open = `SELECT cl_trid FROM attempts AS attempt JOIN orders ON changes.id = order_id
+  const open = `SELECT cl_trid FROM attempts AS attempt JOIN orders ON orders.id = order_id
     WHERE domain_name = $1 AND answered_at IS NULL`;
   assert.deepEqual(await runSql(gateway.databaseUrl, open, [name]), [], "attempts are left open");
 }

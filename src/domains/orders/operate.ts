@@ -29,6 +29,13 @@ const settlementRefusal = statement(
   { note: "text?" },
 );
 
+const lastAboutLost = statement(
+  "order-last-about-lost",
+  `SELECT event FROM order_history WHERE order_id = $order_id AND event IN ('unanswered', 'look-lost', 'seen-once')
+   ORDER BY id DESC LIMIT 1`,
+  { event: "text" },
+);
+
 /** @throws OperatorError when there is no such order */
 export async function getOrder(context: OrderContext, code: string): Promise<Order> {
   const order = await findOrderByCode(context, code);
@@ -59,8 +66,13 @@ async function request(
  * Whether a step may run at once. After a lost answer nothing is believed before the settle time is over, so that wait is never
  * cut short. Once a later step has failed (the backoff counts), it is over. A command that is being sent has no such wait yet.
  */
-const maySkipWait = ({ attempts, backoff_count, phase }: Order) =>
-  backoff_count > 0 || phase !== "verify" || unansweredAttempts(attempts).length === 0;
+async function maySkipWait({ database }: OrderContext, { id, attempts, backoff_count }: Order): Promise<boolean> {
+  if (unansweredAttempts(attempts).length === 0) return true;
+  if (backoff_count === 0) return false;
+  // Failures before the lost answer count too.
+  const [last] = await database.query(lastAboutLost, { order_id: id });
+  return last?.event !== "unanswered";
+}
 
 /**
  * Cancels an order. A registration that may have been sent is not cancelled at once: its steps find out whether the registry holds the
@@ -103,7 +115,7 @@ export async function retryOrder(context: OrderContext, code: string): Promise<v
       const advice = `deedhouse registry probe ${id} connects now, and its orders continue if that succeeds`;
       throw new OperatorError("refused", `the registry ${id} is away; the next attempt is at ${until}: ${advice}`);
     }
-    if (maySkipWait(order)) return { nextStepAt: now };
+    if (await maySkipWait(context, order)) return { nextStepAt: now };
     const until = order.next_step_at?.toISOString() ?? "its next step";
     const why = "an answer of the registry was lost, and until then the command may still be executed";
     throw new OperatorError("refused", `the order waits until ${until}: ${why}`);
@@ -127,7 +139,7 @@ export async function settleOrder(
   code: string,
   { as, note, isForced = false }: Settlement,
 ): Promise<number> {
-  const { id } = await request(context, code, (order) => {
+  const { id } = await request(context, code, async (order) => {
     const { status, phase, next_step_at } = order;
     if (status === "NotProvisioned" || (order.kind === "create" && mayBeCancelled(order))) {
       const advice = "nothing of it was sent, so there is nothing to settle, and it can be cancelled";
@@ -136,7 +148,7 @@ export async function settleOrder(
     order.settle_as = as === "failed" && isForced ? "failed-forced" : as;
     order.settle_note = note;
     order.unwritten.push({ event: "settle-requested", status, phase, note });
-    return { nextStepAt: maySkipWait(order) ? context.clock.now() : (next_step_at ?? undefined) };
+    return { nextStepAt: (await maySkipWait(context, order)) ? context.clock.now() : (next_step_at ?? undefined) };
   });
   return id;
 }

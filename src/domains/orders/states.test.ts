@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { columnsOf } from "#domains/orders/state-table.ts";
+import { columnsOf } from "#domains/orders/state-columns.ts";
 import {
   isFinal,
   type OrderState,

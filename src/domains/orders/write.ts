@@ -26,7 +26,7 @@ import { attentionRetryMs } from "#domains/registry/waits.ts";
 import { wake } from "#domains/registry/wake.ts";
 
 /** These are steps of the next attempt: they do not reset the count of failures. */
-const keepsBackoff = new Set<OrderEvent>(["prepared", "next", "pending"]);
+const keepsBackoff = new Set<OrderEvent>(["prepared", "next", "pending", "unanswered"]);
 /** The registry has a name for a registration: from then on it cannot be cancelled without a look. */
 const seenEvents = new Set<OrderEvent>(["pending", "unwanted"]);
 /** The registry took a command: the order's next command gets all the time again. */
