@@ -31,6 +31,7 @@ const byName: Readonly<Record<string, string>> = {
   except: "{}",
   code: "CHG-5",
   kind: "nameservers",
+  lane: "value",
   types: "{order.finished}",
   ids: "{5,6,7}",
   until: soon,
