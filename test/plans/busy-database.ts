@@ -20,7 +20,7 @@ const ago = (count: number, n = "n") => `now() - (${count} - ${n}) * interval '1
 type Rows = Record<string, [columns: string, values: string, count: number]>;
 
 /** How many registrations are live, and how many other orders. */
-const liveOf = (names: number) => Math.ceil(names / 400);
+const liveOf = (names: number) => Math.ceil(names / 800);
 const accountsOf = (names: number) => Math.ceil(names / 10);
 const months = 3;
 const status = (ended: number) =>
