@@ -58,7 +58,7 @@ function ownRows({ owner, only }: Pick<RowTable<"int8">, "owner" | "only">): str
 export function progressRows<Type extends "int8" | "text">(
   name: string,
   options: RowTable<Type> & {
-    /** SQL of type interval, about a row: the longest that it waits. */
+    /** SQL of type interval, about a row: the longest that it waits. Null: it may wait for any time. */
     longestWait: string;
   },
 ) {

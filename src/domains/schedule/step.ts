@@ -27,7 +27,7 @@ export const dueRenewals = progressRows("renewals", {
   // One that is scheduled, or waits for the end of its term or of announced maintenance, may wait for any time.
   longestWait: `CASE WHEN status = 'Scheduled' OR phase IS NOT DISTINCT FROM 'wait' OR EXISTS (
       SELECT FROM registries WHERE id = registry_id AND renewals.next_step_at <= maintenance_until)
-    THEN interval '1000 years' ELSE interval '1 day' END`,
+    THEN NULL ELSE interval '1 day' END`,
 });
 
 /**
