@@ -21,7 +21,7 @@ export async function placeUnexplained(
   hold.release();
   await until("it is unexplained", async () => {
     const unexplained = `SELECT FROM order_history JOIN orders AS o ON o.id = order_id
-      WHERE order_code = $1 AND event = 'unexplained'`;
+      WHERE order_code = $1 AND event = 'look-lost' AND note LIKE '%no order explains it'`;
     return (await runSql(databaseUrl, unexplained, [order.code])).length > 0;
   });
   return order;
