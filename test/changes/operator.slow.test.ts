@@ -52,6 +52,29 @@ test("an operator cancels an order of which nothing was sent, and no other (row 
   assert.equal(received(stage, name, "domain:update").length, 1);
 });
 
+test("after a lost answer an operator cannot cut the settle time short, whatever has failed before", async (t) => {
+  const clock = createSteeredClock();
+  const stage = await startStage(t, [name], { clock, registry: steeredRegistry });
+  const { gateway } = stage;
+  gateway.registry.pause();
+  const location = await order(stage, "PUT", target, { transfer_locked: true });
+  const isThere = (rows: string) => async () => (await runSql(gateway.databaseUrl, rows)).length > 0;
+  await until("a step has failed", isThere("SELECT FROM orders WHERE backoff_count > 0"));
+  const hold = gateway.registry.holds.place({ command: "domain:update", name, at: "before-execution", times: 1 });
+  gateway.registry.resume();
+  await hold.abandoned(1);
+  await until("the answer is lost", isThere("SELECT FROM order_history WHERE event = 'unanswered'"));
+  await assertRefused(
+    gateway,
+    ["orders", "retry", codeOf(location)],
+    3,
+    /until then the command may still be executed/,
+  );
+  hold.release({ execute: true });
+  assert.equal((await settledLater(stage, clock, location)).status, "Finished");
+  assert.equal(received(stage, name, "domain:update").length, 1);
+});
+
 test("an operator settles an order that the registry never shows as done, unless it does (row 16)", async (t) => {
   const stage = await startStage(t, [name], { registry: { backoffFirstMs: 50 } });
   const { gateway, reseller } = stage;

@@ -66,8 +66,9 @@ async function request(
  * Whether a step may run at once. After a lost answer nothing is believed before the settle time is over, so that wait is never
  * cut short. Once a later step has failed (the backoff counts), it is over. A command that is being sent has no such wait yet.
  */
-async function maySkipWait({ database }: OrderContext, { id, attempts, backoff_count }: Order): Promise<boolean> {
-  if (unansweredAttempts(attempts).length === 0) return true;
+async function maySkipWait({ database }: OrderContext, order: Order): Promise<boolean> {
+  const { id, attempts, backoff_count, phase } = order;
+  if (phase !== "verify" || unansweredAttempts(attempts).length === 0) return true;
   if (backoff_count === 0) return false;
   // Failures before the lost answer count too.
   const [last] = await database.query(lastAboutLost, { order_id: id });
