@@ -20,7 +20,7 @@ const rowsPerSession = 12;
 const rowsMax = 400;
 /** Renewals place orders, and ask about names that are not renewed. */
 const renewalRowsMax = 100;
-/** For urgent orders about registered names: most of their commands follow a look, on the same session or another. */
+/** For urgent orders about registered names: most of their commands follow an `<info>`, on the same session or another. */
 const urgentRowsPerSession = 2;
 const urgentRowsMax = 100;
 /** After more consecutive failures, other than those of the database, retries alone will not help. */
@@ -91,7 +91,7 @@ function orderStep(sessions: RegistrySessions): (id: number) => Promise<void> {
       await advance(sessions, orderKinds, id);
       if (failures.delete(id)) await resolveAlarm(context, await alarmOf(id));
     } catch (error) {
-      // Not the step's fault: the next owner, or a retry, continues the order.
+      // Not the step's fault: the next session holder, or a retry, continues the order.
       if (error instanceof LeaseLost || error instanceof DatabaseUnavailable) throw error;
       const count = (failures.get(id) ?? 0) + 1;
       failures.set(id, count);

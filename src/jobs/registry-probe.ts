@@ -1,6 +1,6 @@
 /**
  * The circuit of an unreachable registry probes less and less often. An operator who knows that it is back can have it probed
- * now: the command sends a notification, and the owner of the registry's sessions writes the outcome into the registry's row.
+ * now: the command sends a notification, and the registry's session holder writes the outcome into the registry's row.
  */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
@@ -41,7 +41,7 @@ const endWaits = statement(
 
 type AskContext = Pick<Context, "database" | "random">;
 
-/** Asks the owner of the registry's sessions, if there is one, to probe. @returns the id for `findProbeAnswer` */
+/** Asks the registry's session holder, if there is one, to probe. @returns the id for `findProbeAnswer` */
 export async function askProbe({ database, random }: AskContext, registryId: string): Promise<string> {
   const id = random.bytes(idBytes).toString("base64url");
   await database.query(ask, { payload: `${id} ${registryId}` });

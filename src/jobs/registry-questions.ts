@@ -10,7 +10,7 @@ const batchRows = 50;
 /** A process that has waited for longer is gone. */
 const unreadHoursMax = 1;
 
-// The asker's clock and the owner's may differ; the database has one.
+// The clocks of the asking process and of the session holder may differ; the database has one.
 const openQuestions = statement(
   "name-questions-open",
   `SELECT id, registry_id, domain_name, takes_over FROM name_questions
@@ -33,7 +33,7 @@ const dropUnread = statement(
   {},
 );
 
-/** Answers from now on, and first what nobody has answered yet. @returns a function that stops it */
+/** Answers from now on, beginning with the questions that are still unanswered. @returns a function that stops it */
 export function answerQuestions(sessions: RegistrySessions, ended: AbortSignal): () => Promise<void> {
   const { context, profile } = sessions;
   // Those of one name do not wait for those of thousands.

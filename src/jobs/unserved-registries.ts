@@ -1,6 +1,6 @@
 /**
  * Raises an alarm for each registry that has orders or names here but no process that serves it, because its profile was
- * removed or renamed. When it has an owner again, that one resolves the alarm (registry-absence.ts).
+ * removed or renamed. The next session holder resolves the alarm (registry-absence.ts).
  */
 import { raiseAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";

@@ -1,5 +1,5 @@
 /**
- * The alarms that nobody could raise if only workers raised alarms: the api and the operator's commands raise these.
+ * Alarms that workers cannot raise because the workers themselves have failed: the api and the operator's commands raise these.
  * Nothing is kept in memory, so a restart forgets nothing.
  */
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
@@ -27,7 +27,7 @@ const workersSeen = statement(
   { last_at: "timestamptz?", is_absent: "bool" },
 );
 
-/** A stuck worker keeps its connections, so that nobody else can take its locks, and does nothing. */
+/** A stuck worker does nothing but keeps its connections, so no other process can take its locks. */
 const stuckWorkers = statement(
   "watch-workers-stuck",
   `SELECT coalesce(worker, subject) AS worker, seen_at, doing, worker IS NOT NULL AS is_stuck
@@ -104,7 +104,7 @@ async function reportUnownedRegistries(context: WatchContext): Promise<void> {
   const rows = await context.database.query(unownedRegistries, { silent_seconds: silenceToleratedSeconds });
   for (const { registry, holder, expires_at } of rows) {
     const alarm = { kind: "registry-unowned", subject: registry ?? "" } as const;
-    const note = `no worker has owned ${registry}'s sessions since the lease of ${holder} ended at ${expires_at?.toISOString()}: registrations are refused, and orders wait`;
+    const note = `no worker has held ${registry}'s sessions since the lease of ${holder} ended at ${expires_at?.toISOString()}: registrations are refused, and orders wait`;
     if (holder !== null) await raiseAlarm(context, { ...alarm, note });
     else await resolveAlarm(context, alarm);
   }
@@ -118,7 +118,7 @@ async function reportOverdueWork(context: WatchContext): Promise<void> {
   };
   for (const { what, due, since } of await context.database.query(overdueWork, limits)) {
     const alarm = { kind: "work-overdue", subject: what ?? "" } as const;
-    const note = `${due} ${what} are overdue, the first since ${since?.toISOString()}: look at the workers' logs`;
+    const note = `${due} ${what} are overdue, the first since ${since?.toISOString()}: check the workers' logs`;
     if (due !== null) await raiseAlarm(context, { ...alarm, note });
     else await resolveAlarm(context, alarm);
   }
@@ -136,7 +136,7 @@ export function startWatch({ log }: Pick<Context, "log">, look: () => Promise<vo
       await sleep(lookMs, stopped.signal);
       if (stopped.signal.aborted) return;
       await look().catch((error: unknown) => {
-        log.warn({ err: error }, "looking for alarms failed");
+        log.warn({ err: error }, "the check for alarms failed");
       });
     }
   }

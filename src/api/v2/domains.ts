@@ -103,7 +103,7 @@ function presentInFull(domain: FoundDomain, context: Context, caller: Caller): S
   };
 }
 
-/** Whom the registry shows, or the reseller, by its profile, if the registry shows nobody. */
+/** The registrant that the registry shows; if it shows none, the reseller, from its profile. */
 function findRegistrant(domain: FoundDomain, context: Context): Contact | null {
   return openKnown(context, domain.reseller_id, domain, findProfile(domain));
 }

@@ -1,4 +1,4 @@
-/** Asks the owner of a registry's sessions about a name. */
+/** Asks a registry's session holder about a name. */
 import { askName, type NameAnswer, type NameQuestion, takeNameAnswer } from "#domains/compare/name-questions.ts";
 import { listRegistries } from "#domains/registry/report.ts";
 import type { OpenOperatorContext } from "#operator/context.ts";
