@@ -91,7 +91,7 @@ async function planFirst(sessions: RegistrySessions, order: Order): Promise<Plan
       holds,
     };
   }
-  if (await isFreshlyChecked(sessions, order)) return planCreate(sessions, order);
+  if (isFreshlyAbsent(order) || (await isFreshlyChecked(sessions, order))) return planCreate(sessions, order);
   const { allocationToken } = openSecret(context, order);
   try {
     const answer = await pool.checkDomain(order.domain_name, { budgetMs: profile.queryTimeoutMs, allocationToken });
@@ -116,6 +116,10 @@ function whyNotAgreed(order: Order, fee: Money | undefined): Plan | undefined {
   const reason = `the registry asks ${fee.amount} ${fee.currency} now, and the order agrees to ${agreed ?? "no price of its own"}`;
   return { is: "refused", as: "rejected", reason };
 }
+
+/** The lookup after a lost create has just shown that the name is free. */
+const isFreshlyAbsent = (order: Order) =>
+  order.backoff_count === 0 && foundOf(order).absent_after === order.attempts.length;
 
 async function isFreshlyChecked(sessions: RegistrySessions, order: Order): Promise<boolean> {
   const { context, profile } = sessions;
@@ -337,7 +341,7 @@ async function notExecuted(sessions: RegistrySessions, order: Order): Promise<Ou
   if (!areMessagesRead) return lookupFailed(order, "the registry's messages could not be read");
   const { lost = 0 } = foundOf(order);
   if (lost + 1 < lostCreatesMax) {
-    order.found = { ...foundOf(order), lost: lost + 1 } satisfies FoundName;
+    order.found = { ...foundOf(order), lost: lost + 1, absent_after: order.attempts.length } satisfies FoundName;
     return { event: "not-seen" };
   }
   const note = `${lost + 1} creates were lost without a trace at the registry`;

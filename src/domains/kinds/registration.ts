@@ -33,6 +33,8 @@ export interface FoundName extends FoundExisting, FoundDecision {
   contact_renewed?: true;
   /** How many creates were lost and not executed. */
   lost?: number;
+  /** How many commands had been sent when `<info>` showed that the last of these was not executed. */
+  absent_after?: number;
   /** Why the registry has refused a delete: while the create was pending, or after that. */
   delete_refused?: { reason: string; isPending: boolean };
 }

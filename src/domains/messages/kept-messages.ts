@@ -12,11 +12,14 @@ const kindsAlarmedMax = 20;
 const otherKinds = "others";
 const noteTextCharsMax = 200;
 
+// Its order may have ended otherwise since the message woke it: then nothing else would mark the message.
 const insertMessage = statement(
   "poll-message-insert",
   `INSERT INTO poll_messages
      (registry_id, message_id, received_at, order_id, needs_operator, payload, kind, outcome, domain_name, message_text)
-   VALUES ($registry_id, $message_id, $now, $order_id, $needs_operator, $payload, $kind, $outcome, $domain_name, $message_text)
+   VALUES ($registry_id, $message_id, $now, $order_id,
+     $needs_operator OR EXISTS (SELECT FROM orders WHERE id = $order_id AND status = 'Finished'
+       AND found -> 'decision' @> jsonb_build_object('is', 'denied', 'message_id', $message_id::text)), $payload, $kind, $outcome, $domain_name, $message_text)
    ON CONFLICT DO NOTHING RETURNING message_id`,
   { message_id: "text" },
 );
