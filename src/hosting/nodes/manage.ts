@@ -7,7 +7,7 @@ import type { OperatorContext } from "#resellers/create.ts";
 
 const nodeReport = statement(
   "operator-nodes",
-  `SELECT id, kind, CASE WHEN ${hasAgent} AND channel.public_key IS NULL THEN 'waits for its server'
+  `SELECT id, kind, CASE WHEN ${hasAgent} AND channel.public_key IS NULL THEN 'waits for its machine'
      WHEN restored_at IS NOT NULL THEN 'removes nothing after a restore' WHEN is_draining THEN 'draining' ELSE 'open'
      END AS state, capacity_bytes, committed_bytes,
      coalesce(used.bytes, 0)::int8 AS used_bytes, accounts_count, accounts_max, tags, ftp_host, ftp_port, web_host, web_port,
