@@ -1235,7 +1235,7 @@ BEGIN
     ('suspended', 'hosting.suspended'), ('resumed', 'hosting.resumed'), ('removed', 'hosting.removed'))
     AS told (event, type) ON told.event = row.event
   JOIN hosting_accounts AS account ON account.id = row.account_id
-  -- What is left of an account that failed is removed, too.
+  -- What is left of an account that failed is also removed.
   WHERE told.event <> 'removed' OR NOT EXISTS (
     SELECT FROM hosting_history AS earlier WHERE earlier.account_id = row.account_id AND earlier.event = 'refused')
   ORDER BY row.id;

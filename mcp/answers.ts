@@ -115,6 +115,6 @@ function adviceFor({ status, errorCode, retryAfterSeconds, validationErrors }: A
   }
   if (status === 401) return "The person who runs this server checks its URL, key and secret: deedhouse doctor";
   if (retryAfterSeconds !== undefined) return `Call it again after ${retryAfterSeconds} s.`;
-  if (status >= 500) return "Call it again later. If this stays so, tell the operator the request_id.";
+  if (status >= 500) return "Call it again later. If this continues, give the request_id to the operator.";
   return validationErrors.length > 0 ? "Correct the fields that are named, and call it again." : undefined;
 }

@@ -14,7 +14,7 @@ export async function runTool(argv: string[]): Promise<void> {
   const program = new Command("deedhouse").description("A reseller gateway for domain names and hosting accounts.");
   program.version(manifest.version, "--version", "print the version");
   addClientCommands(program);
-  program.commandsGroup("For the operator, on the gateway's machine (--data, or DATABASE_URL):");
+  program.commandsGroup("For the operator, on the gateway's server (--data, or DATABASE_URL):");
   const words = readWords(argv.slice(2));
   const parts = [
     ...operatorCommands,
@@ -37,7 +37,7 @@ interface StartCommandOptions {
 const roleDescriptions = new Map([
   ["api", "run the API alone; configured by environment variables (docs/operating.md)"],
   ["worker", "run the worker alone; configured by environment variables (docs/operating.md)"],
-  ["sandbox-registry", "run the sandbox registry alone; has its own --help"],
+  ["sandbox-registry", "run the sandbox registry alone; see its --help"],
 ]);
 
 function addProcesses(program: Command): void {
@@ -49,7 +49,7 @@ function addProcesses(program: Command): void {
 function addStartCommand(program: Command): void {
   program
     .command("start")
-    .description("start everything on this machine, in the foreground")
+    .description("start everything on this server, in the foreground")
     .option("--data <dir>", "folder for everything that must survive a restart", "data")
     .option(
       "--port-base <n>",

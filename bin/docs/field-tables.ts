@@ -69,7 +69,7 @@ function rowsOf(schema: Schema, prefix: string, of: Of): Row[] {
 /** What kind of table it is: the fields that a request must have, or those that an answer always has. */
 export type Of = "request" | "answer";
 
-/** "text, at most 255 characters; required. Of the host." A column of its own for each part would mostly be empty. */
+/** "text, at most 255 characters; required. Of the host." A separate column for each part would mostly be empty. */
 export function whatItIs(type: string, isRequired: boolean, of: Of, meaning: string): string {
   const exception = of === "request" ? isRequired && "required" : !isRequired && "can be missing";
   const first = [type, exception].filter(Boolean).join("; ");

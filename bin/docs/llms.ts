@@ -24,7 +24,7 @@ export function llmsText(summary: string, audiences: readonly Audience[], pages:
   return `# Deedhouse\n\n> ${summary}\n\n${groups.join("\n\n")}\n`;
 }
 
-/** A page as it is offered beside its HTML: without what only the site's builder reads, and without links out of the site. */
+/** A page as it is offered next to its HTML: without what only the site's builder reads, and without links out of the site. */
 export function plainPage({ name, text }: MarkdownPage): string {
   return text
     .replace(/^---\n.*?\n---\n+/s, "")

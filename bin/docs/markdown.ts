@@ -9,7 +9,7 @@ export function prose(text: string): string {
   return escaped.join("");
 }
 
-/** A cell cannot have a line break or a bar of its own. */
+/** A cell cannot contain a line break or a bar. */
 const cell = (text: string) => text.replaceAll("\n", " ").replaceAll("|", "\\|");
 
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

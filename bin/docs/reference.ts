@@ -67,7 +67,7 @@ export function referencePages(document: ApiDocument): Page[] {
 const page = (name: string, title: string, ...parts: string[]): Page => ({
   name,
   title,
-  // The headings inside of a call are too many for the list beside the page.
+  // The headings inside a call are too many for the list next to the page.
   text: `${blocks("---\noutline: 2\n---", `# ${title}`, ...parts)}\n`,
 });
 

@@ -10,7 +10,7 @@ import { type Entry, siteMap } from "./site-map.ts";
 import { splitTests } from "./tested-attacks.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-/** Files of the root that are pages, too. */
+/** Files of the root that are also pages. */
 const rootPages = { "CHANGELOG.md": "changelog", "ARCHITECTURE.md": "architecture", "CONTRIBUTING.md": "contributing" };
 /** Pages whose drawings take the page's colours. */
 const drawnPages = ["index", "concepts"];
@@ -78,7 +78,7 @@ async function nameLinkedPages(folder: string): Promise<void> {
   await Promise.all(names.map((name, index) => writeFile(`${folder}/${name}`, named(texts[index]!))));
 }
 
-/** The sidebar as JSON, llms.txt with the same list, and every page as Markdown beside its HTML. */
+/** The sidebar as JSON, llms.txt with the same list, and every page as Markdown next to its HTML. */
 async function writeForPrograms(
   folder: string,
   printed: { reference: readonly Entry[]; decisions: readonly Entry[] },
@@ -102,7 +102,7 @@ async function writeForPrograms(
   }
 }
 
-/** A drawing in the page itself has the page's colours; its own are for where it stands alone. */
+/** A drawing in the page takes the page's colours; the colours in its file are for where it stands alone. */
 async function inlineDrawings(page: string): Promise<void> {
   const text = await readFile(page, "utf8");
   const names = [...text.matchAll(/^!\[[^\]]*\]\((drawings\/[\w-]+\.svg)\)$/gm)];

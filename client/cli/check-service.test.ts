@@ -39,7 +39,7 @@ test("nothing is wrong with a service that answers, in time, a signature that it
 
 test("a clock that is half a minute off is reported with its direction", async (t) => {
   const [, behind] = await check(t, { answer: aheadBy(120) });
-  assert.match(`${behind?.result}: ${behind?.text}`, /^warning: this machine's clock is 1(19|20|21) s behind/);
+  assert.match(`${behind?.result}: ${behind?.text}`, /^warning: this computer's clock is 1(19|20|21) s behind/);
   assert.match(behind?.advice ?? "", /NTP/);
   const [, ahead] = await check(t, { answer: aheadBy(-120) });
   assert.match(ahead?.text ?? "", /1(19|20|21|22) s ahead of/);

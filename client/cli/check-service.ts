@@ -13,7 +13,7 @@ export interface Finding {
 
 /** Half a minute is a tenth of what the service tolerates (docs/signing.md): it only gets worse. */
 const skewSecondsMax = 30;
-const setClock = "Set this machine's clock, and keep it right with NTP: timedatectl set-ntp true";
+const setClock = "Set this computer's clock, and keep it right with NTP: timedatectl set-ntp true";
 
 /** Sends one signed request: whether the service answers, how far the clocks differ, and whether the signature is accepted. */
 export async function checkService(options: ConnectionOptions, clock: Clock = systemClock): Promise<Finding[]> {
@@ -49,7 +49,7 @@ function judgeClock(date: string | null, sentAtMs: number, receivedAtMs: number)
   const aheadMs = Math.max(0, sentAtMs - (serverMs + 999)) - Math.max(0, serverMs - receivedAtMs);
   const seconds = Math.round(Math.abs(aheadMs) / 1000);
   if (seconds === 0) return { check: "clock", result: "ok", text: "it agrees with the service's" };
-  const text = `this machine's clock is ${seconds} s ${aheadMs > 0 ? "ahead of" : "behind"} the service's`;
+  const text = `this computer's clock is ${seconds} s ${aheadMs > 0 ? "ahead of" : "behind"} the service's`;
   if (seconds < skewSecondsMax) return { check: "clock", result: "ok", text };
   return { check: "clock", result: "warning", text, advice: setClock };
 }
@@ -64,7 +64,7 @@ function judgeSignature(error: ApiError | undefined): Finding {
   const accepted: Finding = { check: "signature", result: "ok", text: "the service accepts key and secret" };
   if (!error) return accepted;
   const text = `${error.errorText} (${error.errorCode})`;
-  // The service looks at scopes only after the signature.
+  // The service checks scopes only after the signature.
   if (error.errorCode === "authorization_scope_missing") return accepted;
   if (error.status === 429) return { check: "signature", result: "warning", text, advice: "Try again later." };
   const advice =

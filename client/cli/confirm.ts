@@ -11,7 +11,7 @@ export async function confirm(question: string): Promise<void> {
 export async function ask(question: string): Promise<string> {
   if (!process.stdin.isTTY) {
     throw new CommandFailure(
-      "standard input is not a terminal, so nobody can confirm",
+      "standard input is not a terminal, so no confirmation is possible",
       exitCodes.usage,
       "Use --yes to confirm.",
     );

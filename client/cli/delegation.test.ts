@@ -45,7 +45,7 @@ test("domains nameservers removes all only with --none, and asks first", async (
   assert.equal((await run()).exitCode, 2);
   assert.equal((await run("ns.a.net", "--none")).exitCode, 2);
   assert.equal((await run("ns.a.net=")).exitCode, 2);
-  assert.equal((await run("--none")).exitCode, 2, "nobody can confirm");
+  assert.equal((await run("--none")).exitCode, 2, "no confirmation is possible");
   assert.equal(service.seen.length, 0);
   assert.equal((await run("--none", "--yes")).exitCode, 0);
   assert.equal(service.seen[0]!.body, '{"name_servers":[]}');

@@ -27,7 +27,7 @@ export interface Wait<T> {
   run(onStatus: (answer: Answer<T>) => void): Promise<Answer<T>>;
   describe(data: T): string;
   isSuccess(data: T): boolean;
-  /** Shown before the first look. */
+  /** Shown before the first request. */
   opening?: string | undefined;
 }
 

@@ -21,7 +21,7 @@ export interface ServeOptions {
   url: string;
   apiKey: string;
   clock: Clock;
-  /** Where the profiles are; the paid orders of the day are counted beside them. */
+  /** Where the profiles are; the paid orders of the day are counted next to them. */
   folder: string;
   canWrite: boolean;
   paidOrdersPerDayMax: number;

@@ -18,8 +18,8 @@ export interface PasswordOptions {
 }
 
 /**
- * Gets the FTP password from the source in the options, or else from a prompt without echo. A generated password is
- * shown on stderr before it is sent: after a lost answer the account may exist, and nobody else knows its password.
+ * Gets the FTP password from the source in the options, or else from a prompt without echo. A generated password is shown on
+ * stderr before it is sent: after a lost answer the account may exist, and its password is known only from here.
  */
 export async function obtainPassword(options: PasswordOptions, identifier: string): Promise<string> {
   if (options.passwordFile !== undefined) return stripLineEnd(await readPasswordFile(options.passwordFile));

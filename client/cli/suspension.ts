@@ -18,7 +18,7 @@ export function addSuspensionCommand(hosting: Command, clock: Clock): void {
   const set = hosting
     .command("suspension <identifier>")
     .description(
-      "suspend an account, or lift your suspension: nobody can log in, the site answers 503, nothing is deleted",
+      "suspend an account, or lift your suspension: logins are refused, the site answers 503, nothing is deleted",
     )
     .addArgument(new Argument("<on|off>", "on suspends it").choices(["on", "off"]))
     .addOption(new Option("--reason <text>", "with on: why, in one line; you and the operator read it"))

@@ -87,7 +87,7 @@ function addChanges(group: Command, clock: Clock): void {
 
   const rotate = group
     .command("rotate-secret <id>")
-    .description("make a new secret; the old one signs, too, for a day")
+    .description("make a new secret; the old one also signs for a day")
     .addHelpText("after", "\nExample:\n  deedhouse webhooks rotate-secret wh_5c1f0a9be2d34b7e8a61");
   addConnectionOptions(rotate).action(
     guarded(async (id: string, options: ConnectionOptions) => {

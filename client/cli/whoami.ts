@@ -35,7 +35,7 @@ function rowOf(suffix: Account["suffixes"][number]) {
     suffix.idn ? "IDN" : "ASCII only",
     suffix.dnssec === "none" ? "no DNSSEC" : `DNSSEC as ${suffix.dnssec}`,
     ...(suffix.premium ? ["premium names"] : []),
-    ...(suffix.renews_on_request ? [] : ["no renewal by hand"]),
+    ...(suffix.renews_on_request ? [] : ["no renewal on request"]),
     ...(suffix.locks_new_names ? ["new names are locked"] : []),
   ];
   return {

@@ -54,7 +54,7 @@ export class ApiError extends Error {
 
 /** No answer: the service was unreachable, or the answer was incomplete or late. */
 export class ConnectionError extends Error {
-  /** Another attempt would fail, too: the service's certificate is not trusted. */
+  /** Another attempt would also fail: the service's certificate is not trusted. */
   readonly isPermanent: boolean;
 
   constructor(message: string, cause: unknown, isPermanent = false) {

@@ -83,8 +83,8 @@ export class Hosting extends Resource {
   }
 
   /**
-   * Suspends an account: nobody can log in and the site answers 503. Nothing is deleted. `suspensions` of the account says who has
-   * suspended it, and `changes_pending` is false once it is in effect.
+   * Suspends an account: logins are refused and the site answers 503. Nothing is deleted. `suspensions` of the account says who
+   * has suspended it, and `changes_pending` is false once it is in effect.
    */
   suspend(identifier: string, { reason, ...options }: SuspendOptions = {}): Promise<Answer<undefined>> {
     return this.write("PUT", accountPath(identifier, "suspension"), options, { suspended: true, reason });

@@ -17,8 +17,8 @@ export interface ListSource extends CallOptions {
 }
 
 /**
- * A list, which sends nothing before it is read. An iteration gives every item, and fetches a page when its items are needed. It
- * neither skips nor repeats an item, even when the list changes meanwhile. The signal ends it between items, too.
+ * A list, which sends nothing before it is read. An iteration gives every item, and fetches a page when its items are needed.
+ * It neither skips nor repeats an item, even when the list changes meanwhile. The signal also ends it between items.
  */
 export class Items<T> implements AsyncIterable<T> {
   protected readonly source: ListSource;
@@ -53,7 +53,7 @@ export class Items<T> implements AsyncIterable<T> {
   }
 }
 
-/** A list that the service offers as CSV, too. */
+/** A list that the service also offers as CSV. */
 export class ExportableItems<T> extends Items<T> {
   readonly #openCsv: OpenCsv;
 

@@ -107,7 +107,7 @@ export interface Answer<T> {
   rateLimit: RateLimit | undefined;
   /** Seconds after which to look again; missing when there is nothing to wait for. */
   checkAfterSeconds: number | undefined;
-  /** The service holds answers until something changes (`Prefer: wait=N`), so another look may follow at once. */
+  /** The service holds answers until something changes (`Prefer: wait=N`), so another request may follow at once. */
   isWaitApplied: boolean;
   /** A path, never a URL. */
   location: string | undefined;
@@ -234,7 +234,7 @@ export interface SuspendOptions extends WriteOptions {
 export interface WaitOptions<T> extends CallOptions {
   /** Default 10 minutes. */
   timeoutMs?: number | undefined;
-  /** Seconds between looks where no answer says so: pass on the value of the 202. */
+  /** Seconds between requests where no answer says so: pass on the value of the 202. */
   checkAfterSeconds?: number | undefined;
   /** Called with the first status and each change. */
   onStatus?: ((answer: Answer<T>) => void) | undefined;

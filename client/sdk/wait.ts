@@ -11,10 +11,10 @@ const checkAfterSecondsMin = 1;
 const holdSecondsMax = 30;
 
 /**
- * Looks until `isFinal` returns true. Each look asks the service to hold its answer until something changes. If the service says
- * that it does, a change is followed by another look at once; otherwise `check-after` passes from look to look. Only the last
- * look, when the time runs out, may come earlier. Faults are retried until the time is up. Rejects with `WaitTimeoutError`, the
- * last fault, or the signal's reason.
+ * Asks until `isFinal` returns true. Each request asks the service to hold its answer until something changes. If the service
+ * says that it does, a change is followed by another request at once; otherwise `check-after` passes between requests. Only the
+ * last request, when the time runs out, may come earlier. Faults are retried until the time is up. Rejects with
+ * `WaitTimeoutError`, the last fault, or the signal's reason.
  */
 export async function waitUntilFinal<T>(
   look: (holdSeconds: number) => Promise<Answer<T>>,

@@ -47,7 +47,7 @@ export class Webhooks extends Resource {
     return this.write("DELETE", pathOf("webhooks", id), options);
   }
 
-  /** For a day, deliveries are signed with the old secret, too. */
+  /** For a day, deliveries are also signed with the old secret. */
   rotateSecret(id: string, options?: WriteOptions): Promise<Answer<WebhookWithSecret>> {
     return this.object({ method: "POST", path: pathOf("webhooks", id, "secret"), ...options });
   }

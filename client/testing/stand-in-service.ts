@@ -1,5 +1,5 @@
-// A small stand-in for the service's side of the contract. It checks signatures with its own implementation (nothing of
-// sdk/sign.ts), remembers nonces, and can be told to fail. The test sets its answers.
+// A small stand-in for the service's side of the contract. It checks signatures with an independent implementation (nothing of
+// sdk/sign.ts), remembers nonces, and can be made to fail. The test sets its answers.
 
 import { createHash, createHmac } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";

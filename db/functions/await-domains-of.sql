@@ -1,5 +1,5 @@
--- Who writes domain names locks them until they are committed. Who looks at a host name waits for these locks: a look that began after
--- the host name was committed then sees the domain, or the domain's writer has seen the host name.
+-- A transaction that writes domain names locks them until it commits. A check of a host name waits for these locks: a check
+-- that began after the host name was committed then sees the domain, or the domain's writer has seen the host name.
 CREATE OR REPLACE FUNCTION await_domains_of(host_name text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   name text;

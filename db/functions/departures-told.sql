@@ -1,4 +1,4 @@
--- Of `domains_ended`: tells the reseller that a name has left.
+-- Of `domains_ended`: notifies the reseller that a name has left.
 CREATE OR REPLACE FUNCTION departures_told() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO events (era, reseller_id, at, type, subject, data)

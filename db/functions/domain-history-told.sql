@@ -1,4 +1,4 @@
--- Tells the reseller what has happened to a name. A departure has its own event: domains_ended says more.
+-- Notifies the reseller of what has happened to a name. A departure has a separate event, because domains_ended says more.
 CREATE OR REPLACE FUNCTION domain_history_told() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO events (era, reseller_id, at, type, subject, data)

@@ -1,7 +1,8 @@
--- What follows from domains that somebody has now, or that nobody has any more (NULL): host names at and under them are looked at again
--- at once, and the accounts of their holders that are called so answer there too. Each look is one range of an index: between a name
--- itself and what is under it stand only names as `x-<name>`. An OR of the two would leave the index for all accounts of the holder.
--- IS NOT DISTINCT FROM, because = would let PostgreSQL read all accounts of the holder in place of those that are called so.
+-- What follows from domains that have a new holder, or none any more (NULL): host names at and under them are checked again at
+-- once, and their holders' accounts of the same identifier also answer there. Each lookup is one range of an index: between a
+-- name itself and what is under it stand only names as `x-<name>`. An OR of the two would leave the index for all accounts of
+-- the holder. IS NOT DISTINCT FROM, because = would let PostgreSQL read all accounts of the holder instead of those with the
+-- identifier.
 CREATE OR REPLACE FUNCTION host_names_follow(names text[], resellers bigint[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   ids bigint[];

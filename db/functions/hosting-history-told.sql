@@ -1,4 +1,4 @@
--- Tells the reseller what has become of a hosting account.
+-- Notifies the reseller of what has become of a hosting account.
 CREATE OR REPLACE FUNCTION hosting_history_told() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO events (era, reseller_id, at, type, subject, data)
@@ -10,7 +10,7 @@ BEGIN
     ('suspended', 'hosting.suspended'), ('resumed', 'hosting.resumed'), ('removed', 'hosting.removed'))
     AS told (event, type) ON told.event = row.event
   JOIN hosting_accounts AS account ON account.id = row.account_id
-  -- What is left of an account that failed is removed, too.
+  -- What is left of an account that failed is also removed.
   WHERE told.event <> 'removed' OR NOT EXISTS (
     SELECT FROM hosting_history AS earlier WHERE earlier.account_id = row.account_id AND earlier.event = 'refused')
   ORDER BY row.id;

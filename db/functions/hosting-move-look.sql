@@ -1,5 +1,5 @@
--- A move that waits for its account continues once its node has applied the freezing; one that is over but for its grace time makes
--- sure that the node which is left applies a suspension, too; and none outlives its account.
+-- A move that waits for its account continues once its node has applied the freezing; one that is over but for its grace time
+-- makes sure that the node which the account leaves also applies a suspension; and none outlives its account.
 CREATE OR REPLACE FUNCTION hosting_move_look() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE hosting_moves SET next_step_at = NEW.updated_at WHERE account_id = NEW.id AND ended_at IS NULL

@@ -1,5 +1,5 @@
 -- Counts names into their list's chunks; `names` of each reseller, in order, so that two transactions cannot wait for each
--- other. While a chunk's lock is held nobody can split it, so it reaches to where the next one begins.
+-- other. While a chunk's lock is held the chunk cannot be split, so it reaches to where the next one begins.
 CREATE OR REPLACE FUNCTION list_count(list_ text, resellers bigint[], names text[], changes integer[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE

@@ -1,4 +1,5 @@
--- Skips all uids up to this one. ALTER SEQUENCE makes nextval wait, so nobody draws a uid between the look at it and its change.
+-- Skips all uids up to this one. ALTER SEQUENCE makes nextval wait, so no uid is drawn between reading the sequence and
+-- changing it.
 CREATE OR REPLACE FUNCTION raise_hosting_uid(highest bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   ALTER SEQUENCE hosting_uid NO CYCLE;

@@ -1,4 +1,4 @@
--- Tells the reseller that the schedule cannot renew a name before an operator has decided.
+-- Notifies the reseller that the schedule cannot renew a name before an operator has decided.
 CREATE OR REPLACE FUNCTION renewal_history_told() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO events (era, reseller_id, at, type, subject, data)

@@ -1,5 +1,5 @@
--- As list_changed, for a row that is in two lists: all renewals, and those of its status. All counts come before the
--- first split, which looks at the rows as they are after the statement.
+-- As list_changed, for a row that is in two lists: all renewals, and those of its status. All counts come before the first
+-- split, which reads the rows as they are after the statement.
 CREATE OR REPLACE FUNCTION renewals_changed() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   added text := 'SELECT reseller_id, list, list_key AS name, 1 AS change

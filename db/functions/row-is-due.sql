@@ -1,4 +1,4 @@
--- Tells the workers that a row is due: the first argument is the machine's name. A second one is the column with the row's
+-- Notifies the workers that a row is due: the first argument is the machine's name. A second one is the column with the row's
 -- owner, which is added to it.
 CREATE OR REPLACE FUNCTION row_is_due() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

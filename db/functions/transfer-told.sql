@@ -1,4 +1,4 @@
--- Tells the reseller that another registrar asks for the name, or does so no longer while the name stays.
+-- Notifies the reseller that another registrar requests the name, or no longer requests it while the name stays.
 CREATE OR REPLACE FUNCTION transfer_told() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO events (era, reseller_id, at, type, subject, data)

@@ -91,7 +91,7 @@ CREATE TABLE replay_journals (
 );
 
 
--- Workers: which are running, what they do regularly, and what a person has to look at.
+-- Workers: which are running, what they do regularly, and what needs an operator.
 
 -- When each worker last said that it is running, by the database's clock: api and operator notice when none is.
 CREATE TABLE workers (
@@ -118,7 +118,7 @@ INSERT INTO chores (name, next_step_at) VALUES
     WHEN now() < date_trunc('day', now(), 'UTC') + interval '3 h 23 min' THEN interval '3 h 23 min'
     ELSE interval '1 day 3 h 23 min' END);
 
--- What a person has to look at. One row for each time that it begins; it is open until it is resolved.
+-- What needs an operator. One row for each time that it begins; it is open until it is resolved.
 CREATE TABLE alarms (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   kind text NOT NULL,
@@ -137,7 +137,7 @@ CREATE INDEX alarms_subject ON alarms (kind, subject, resolved_at);
 
 -- Registries: their state, who owns their sessions, their messages, and questions to the owner.
 
--- What the owner of a registry's sessions tells everybody else about it.
+-- What a registry's session holder reports about it to all other processes.
 CREATE TABLE registries (
   id text PRIMARY KEY,
   circuit_open_until timestamptz,
@@ -149,7 +149,7 @@ CREATE TABLE registries (
   -- Of the last probe that an operator asked for: who asked, and what it failed with; null when the circuit is closed.
   probe_id text,
   probe_failure text,
-  -- Since when somebody has looked in vain: kept here, so that a worker's restart begins no new patience.
+  -- Since when checks have failed: kept here, so that a worker's restart does not reset the time tolerated.
   away_since timestamptz,
   CHECK (maintenance_from < maintenance_until)
 );
@@ -364,7 +364,7 @@ CREATE TABLE attempts (
   result_code integer,
   sv_trid text,
   epoch bigint,
-  -- A contact whose answer was lost has an id that nobody knows, if the registry chose it.
+  -- A contact whose answer was lost has an unknown id, if the registry chose it.
   abandoned_at timestamptz,
   UNIQUE (order_id, number)
 ) WITH (fillfactor = 70);
@@ -382,7 +382,7 @@ CREATE TABLE order_counts (
 ) WITH (fillfactor = 50);
 CREATE INDEX order_counts_list ON order_counts (reseller_id, kind, status);
 
--- What registries have told by their queues of messages.
+-- What registries have reported in their message queues.
 CREATE TABLE poll_messages (
   registry_id text NOT NULL,
   message_id text NOT NULL,
@@ -431,7 +431,8 @@ CREATE TABLE domains (
   shown_at timestamptz,
   -- The transfer that another registrar has asked for, as resellers see it.
   transfer jsonb,
-  -- When the registry first showed that the name is not ours any more; and when the registry's owner looks at the name again.
+  -- When the registry first showed that the name is not ours any more; and when the registry's session holder checks the name
+  -- again.
   gone_since timestamptz,
   look_at timestamptz,
   -- When the row was last compared with the registry. A new name's row is what the registry has just shown.
@@ -532,8 +533,8 @@ CREATE TABLE auth_codes (
 );
 CREATE INDEX auth_codes_replace ON auth_codes (registry_id, replace_at);
 
--- What the registry last showed of a name's authInfo, as a MAC: a code that a restored database does not know is noticed by it. There
--- is no row until the next look after an order has set another code.
+-- What the registry last showed of a name's authInfo, as a MAC: it reveals a code that a restored database does not know. There
+-- is no row until the first `<info>` after an order has set another code.
 CREATE TABLE seen_auth_codes (
   domain_name text COLLATE "C" PRIMARY KEY REFERENCES domains ON DELETE CASCADE,
   mac bytea NOT NULL
@@ -542,8 +543,8 @@ CREATE TABLE seen_auth_codes (
 
 -- Contacts: what resellers say about people, and the objects of it at registries.
 
--- Sealed, and found by a digest that nobody can compute without the master key. What is known of people is erased some time after the
--- last name that used it left.
+-- Sealed, and found by a digest that cannot be computed without the master key. What is known of people is erased some time
+-- after the last name that used it left.
 CREATE TABLE contacts (
   reseller_id bigint NOT NULL REFERENCES resellers,
   digest text NOT NULL,
@@ -555,10 +556,10 @@ CREATE TABLE contacts (
 );
 CREATE INDEX contacts_look ON contacts (look_at NULLS FIRST);
 
--- Contacts that a registry is known to hold for us. Some registries choose their ids: the id is stored with a digest of the data that
--- it stands for. Contact objects that nothing uses are deleted at their registry. A row is looked at when `look_at` has come (null: at
--- once). While it has `delete_cl_trid`, a delete may be on its way: no order may use the object. `delete_epoch` is the owner that
--- began it.
+-- Contacts that a registry is known to hold for us. Some registries choose their ids: the id is stored with a digest of the
+-- data that it stands for. Contact objects that nothing uses are deleted at their registry. A row is checked when `look_at` has
+-- come (null: at once). While it has `delete_cl_trid`, a delete may be on its way: no order may use the object. `delete_epoch`
+-- is the session holder that began it.
 CREATE TABLE registry_contacts (
   registry_id text NOT NULL,
   contact_id text NOT NULL,
@@ -596,9 +597,9 @@ CREATE TABLE service_packs (
   version integer NOT NULL DEFAULT 1 CHECK (version > 0),
   -- What a site may send in a calendar month (UTC); 0: as much as it likes.
   traffic_bytes_month bigint NOT NULL DEFAULT 0 CHECK (traffic_bytes_month >= 0),
-  -- Beside the platform's own name.
+  -- In addition to the platform's name.
   host_names_max integer NOT NULL DEFAULT 10 CHECK (host_names_max >= 0),
-  -- Without `ftp` nobody can log in; the others are for the reseller to read.
+  -- Without `ftp`, login is impossible; the others are for the reseller to read.
   features text[] NOT NULL DEFAULT '{ftp}',
   -- Only a node that has all of them takes an account of this pack.
   node_tags text[] NOT NULL DEFAULT '{}',
@@ -632,9 +633,9 @@ CREATE TABLE hosting_nodes (
   updated_at timestamptz NOT NULL,
   -- A node is known to be there when it answers.
   last_seen_at timestamptz,
-  -- Since when somebody has looked in vain: kept here, so that a worker's restart begins no new patience.
+  -- Since when checks have failed: kept here, so that a worker's restart does not reset the time tolerated.
   silent_since timestamptz,
-  -- The highest uid that the node has told.
+  -- The highest uid that the node has reported.
   uid_highest bigint NOT NULL DEFAULT 0,
   restored_at timestamptz,
   -- Whether uids were skipped at this node's word since an operator has last gone on with it: a node is believed once.
@@ -667,7 +668,7 @@ CREATE TRIGGER row_is_due AFTER INSERT OR UPDATE OF next_step_at ON hosting_reco
   WHEN (NEW.next_step_at <= greatest(clock_timestamp() + interval '1 second', NEW.wanted_at))
   EXECUTE FUNCTION row_is_due('hosting-reconciles');
 
--- Uids are never used twice, so that a trash folder named by one can never be somebody else's.
+-- Uids are never used twice, so that a trash folder named by one can never belong to another account.
 CREATE SEQUENCE hosting_uid START 200000;
 -- A hosting account's row is its desired state; a step brings its node to that, and records up to which version it has. An account
 -- that failed or was removed stays, for its history and so that its uid never returns; it is not listed, not counted, and its
@@ -678,7 +679,7 @@ CREATE TABLE hosting_accounts (
   reseller_id bigint NOT NULL REFERENCES resellers,
   servicepack_id bigint NOT NULL,
   uid bigint NOT NULL UNIQUE DEFAULT nextval('hosting_uid'),
-  -- Without a password (an empty hash) nobody can log in, until one is set.
+  -- Without a password (an empty hash), login is impossible until one is set.
   password_hash_sealed bytea NOT NULL,
   disk_quota_bytes bigint NOT NULL,
   files_max integer NOT NULL,
@@ -705,7 +706,7 @@ CREATE TABLE hosting_accounts (
   suspended_reason text,
   -- It is to be removed.
   removal_requested_at timestamptz,
-  -- Of an account whose move ends soon: nobody can log in over FTP, so that what was copied stays what is there.
+  -- Of an account whose move ends soon: FTP logins are refused, so that the files stay as they were copied.
   is_frozen boolean NOT NULL DEFAULT false,
   -- Until its uid is compared with what the nodes have: no node gets it before.
   must_check_uid boolean NOT NULL DEFAULT false,
@@ -735,7 +736,7 @@ CREATE INDEX hosting_accounts_backwards ON hosting_accounts ((reverse(identifier
   WHERE status NOT IN ('Failed', 'Removed');
 CREATE TRIGGER has_work BEFORE INSERT OR UPDATE OF next_step_at, wanted_version ON hosting_accounts
   FOR EACH ROW EXECUTE FUNCTION hosting_account_has_work();
--- What an account uses is a report, and overtakes nobody.
+-- What an account uses is a report, and takes precedence over nothing.
 CREATE TRIGGER count_version BEFORE UPDATE OF status, node_id, uid, must_check_uid, error_text, wanted_version,
     applied_version, password_hash_sealed, suspended_at, reseller_suspended_at, removal_requested_at, is_frozen, ftp_is_off,
     backoff_count, next_step_at
@@ -839,7 +840,7 @@ CREATE INDEX hosting_moves_source_uid ON hosting_moves (source_uid);
 CREATE INDEX hosting_moves_next_step ON hosting_moves (next_step_at) WHERE next_step_at IS NOT NULL;
 CREATE TRIGGER has_work BEFORE INSERT OR UPDATE OF next_step_at ON hosting_moves
   FOR EACH ROW EXECUTE FUNCTION hosting_move_has_work();
--- How far a move's copying is: this is a report, and overtakes nobody.
+-- How far a move's copying is: this is a report, and takes precedence over nothing.
 CREATE TRIGGER count_version BEFORE UPDATE OF state, run, target_uid, must_check_uid, is_cancelled, backoff_count, next_step_at
     ON hosting_moves
   FOR EACH ROW EXECUTE FUNCTION count_version();
@@ -847,26 +848,26 @@ CREATE TRIGGER row_is_due AFTER INSERT OR UPDATE OF next_step_at ON hosting_move
   WHEN (NEW.next_step_at <= greatest(clock_timestamp() + interval '1 second', NEW.updated_at))
   EXECUTE FUNCTION row_is_due('hosting-moves');
 
--- Names beside the platform's one at which an account's site answers, once control over them is proven. Many may wait to
--- prove the same name, so that nobody can keep it from its owner by asking first; it is proven for one account at a time.
+-- Names in addition to the platform's at which an account's site answers, once control over them is proven. Many accounts may
+-- wait to prove the same name, so that the first to ask cannot keep it from its holder; it is proven for one account at a time.
 CREATE TABLE host_names (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   account_id bigint NOT NULL REFERENCES hosting_accounts,
   host_name text COLLATE "C" NOT NULL,
-  -- What the TXT record has to show: another for each account, so that nobody can point at somebody else's.
+  -- What the TXT record has to show: a different one for each account, so that pointing at another account's proves nothing.
   proof text NOT NULL DEFAULT replace(gen_random_uuid()::text, '-', ''),
   status text NOT NULL CHECK (status IN ('Waiting', 'Proven')),
   -- identifier: where sites answer at their bare identifiers (the sandbox), that is a host name like any other, which passes to
   -- the account that proves the name.
   proven_by text CHECK (proven_by IN ('dns', 'portfolio', 'identifier')),
-  -- Why it is not proven, or what was wrong when it was last looked at.
+  -- Why it is not proven, or what was wrong when it was last checked.
   reason text,
-  -- Looks without success in a row, while it waits; since when the record of a proven one is missing.
+  -- Consecutive checks without success, while it waits; since when the record of a proven one is missing.
   misses integer NOT NULL DEFAULT 0,
   missing_since timestamptz,
   created_at timestamptz NOT NULL,
   checked_at timestamptz,
-  -- Without one it is looked at when it is asked for again, or when who holds the domain name changes.
+  -- Without one it is checked when it is requested again, or when the domain name changes its holder.
   next_check_at timestamptz,
   version bigint NOT NULL DEFAULT 0,
   next_step_at timestamptz,
@@ -885,7 +886,7 @@ CREATE TRIGGER row_is_due AFTER INSERT OR UPDATE OF next_step_at ON host_names F
   EXECUTE FUNCTION row_is_due('host-names');
 
 -- Host names that wait until a worker asks the name servers about them. Name servers that are silent hold a place for seconds,
--- so resellers take turns: one with many names waiting delays only its own.
+-- so resellers take turns: one with many names waiting delays only those.
 CREATE TABLE host_name_questions (
   host_name_id bigint PRIMARY KEY REFERENCES host_names ON DELETE CASCADE,
   reseller_id bigint NOT NULL,
@@ -919,7 +920,7 @@ CREATE TABLE node_gateway (
 -- become visible in their order, and a reader that has seen one has seen all below it.
 CREATE TABLE node_channels (
   node_id text PRIMARY KEY REFERENCES hosting_nodes ON DELETE CASCADE,
-  -- Ed25519, made on the node; null until a machine has joined.
+  -- Ed25519, made on the node; null until a server has joined.
   public_key text,
   join_secret_hash bytea UNIQUE,
   join_until timestamptz,
@@ -943,7 +944,7 @@ CREATE TABLE node_channels (
   refused_count bigint NOT NULL DEFAULT 0,
   refused_at timestamptz,
   refused_reason text,
-  -- As the agent told it last.
+  -- As the agent last reported it.
   uid_highest bigint
 );
 
@@ -1052,8 +1053,8 @@ CREATE VIEW listed_renewals AS
   FROM renewals LEFT JOIN domains ON domains.domain_name = renewals.domain_name;
 
 
--- Events: what resellers learn of. Triggers write an event in the transaction of what happened, so no writer can forget one, and none
--- tells of what was rolled back. Types and their data: src/events/catalogue.ts.
+-- Events: what resellers learn of. Triggers write an event in the transaction of what happened, so no writer can forget one,
+-- and none reports what was rolled back. Types and their data: src/events/catalogue.ts.
 
 -- Transactions are numbered by their database cluster. A restore begins a new era, because it may begin their numbers from another
 -- start.
@@ -1112,7 +1113,7 @@ CREATE TABLE webhooks (
   -- Those of the key that wrote this row last: it gets no events that the key may not read.
   scopes text[] NOT NULL,
   secret_sealed bytea NOT NULL,
-  -- Signs, too, until then.
+  -- The previous secret, which also signs until then.
   previous_secret_sealed bytea,
   previous_until timestamptz,
   is_enabled boolean NOT NULL DEFAULT true,
@@ -1129,7 +1130,7 @@ CREATE TABLE webhooks (
   created_at timestamptz NOT NULL,
   next_step_at timestamptz,
   version bigint NOT NULL DEFAULT 0,
-  -- Deliveries since the last look at how many are kept.
+  -- Deliveries since the last count of those kept.
   unchecked integer NOT NULL DEFAULT 0,
   -- After a failure nothing is sent before this time, unless a person asks.
   paused_until timestamptz,

@@ -14,8 +14,8 @@ const validMonths = 120;
 const keyOptions = { keyType: "ec", curve: "P-256", algorithm: "sha256" } as const;
 
 /**
- * Reads the certificate of `tlsDir`, or creates one there for localhost and 127.0.0.1 with its own CA. The CA's key is
- * not stored, so it can never sign anything else.
+ * Reads the certificate of `tlsDir`, or creates one there for localhost and 127.0.0.1 with a new CA. The CA's key is not
+ * stored, so it can never sign anything else.
  */
 export async function loadCertificate(tlsDir: string): Promise<ServerCertificate> {
   const caFile = join(tlsDir, "ca.pem");

@@ -6,8 +6,8 @@ const dayMs = 24 * 60 * 60_000;
 export const systemNow = (): Date => new Date();
 
 /**
- * The registry's time: the machine's, or a test's, plus an offset that only grows. An event runs at its own due time, however
- * late the registry gets to it, so its consequences have the dates that they would have had on time.
+ * The registry's time: the system's, or a test's, plus an offset that only grows. An event runs at its due time, however late
+ * the registry gets to it, so its consequences have the dates that they would have had on time.
  */
 export class VirtualClock {
   readonly #underlyingNow: () => Date;

@@ -1,6 +1,6 @@
 /**
- * Registries that are played: how their settings differ from the defaults. What each refuses is in `commands/family-rules.ts`, and
- * what it does with elements of its own beside it (`commands/eurid.ts`).
+ * Emulated registries: how their settings differ from the defaults. What each refuses is in `commands/family-rules.ts`, and
+ * what it does with proprietary elements in the files next to it (`commands/eurid.ts`).
  */
 import type { Settings } from "./settings.ts";
 

@@ -30,7 +30,7 @@ export interface JournalFilter
 /** Longer frames are kept without their text, to bound memory. */
 const frameCharsMax = 64 * 1024;
 
-/** Where the journal is kept beside memory. */
+/** Where the journal is kept in addition to memory. */
 interface JournalFile {
   write(entry: JournalEntry): void;
   /** Deletes the entries up to this number. */

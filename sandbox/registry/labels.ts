@@ -64,8 +64,8 @@ export interface CommandEffect {
   /** The command is refused with this code. */
   refusalCode?: ResultCode;
   /**
-   * The command has a price of its own (RFC 8748). Of a create: and so have renews and transfers, and only a client that has the fee
-   * extension can register the name.
+   * The command has a premium price (RFC 8748). Of a create: and so have renews and transfers, and only a client that has the
+   * fee extension can register the name.
    */
   isPremium?: true;
   /** Only a client with the allocation token of the settings can register the name (RFC 8495). */
@@ -87,7 +87,7 @@ export interface CommandEffect {
   once?: true;
 }
 
-/** The commands that have labels of their own; of a transfer it is the answer: approve, reject or cancel. */
+/** The commands that have labels; of a transfer it is the answer: approve, reject or cancel. */
 const otherVerbs = ["renew", "update", "restore", "transfer", "delete"] as const;
 export type LabelledVerb = "create" | (typeof otherVerbs)[number];
 

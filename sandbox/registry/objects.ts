@@ -197,7 +197,7 @@ export interface PollMessage {
   approved?: boolean | undefined;
   clTRID?: string | undefined;
   svTRID?: string | undefined;
-  /** The content of the answer's `<resData>` and `<extension>`, if the message was added by hand. */
+  /** The content of the answer's `<resData>` and `<extension>`, if the message was added manually. */
   xml?: string | undefined;
   extension?: string | undefined;
   /** The service that a client must have requested to get `extension`, and that for `xml`; absent: it always gets them. */

@@ -11,7 +11,7 @@ import type { RunningRegistry } from "./running-registry.ts";
 import { type DomainSeed, seedDomains } from "./seed.ts";
 import type { Store } from "./store.ts";
 
-/** What a running registry offers besides EPP: to a test in the same process, and to the control port. */
+/** What a running registry offers in addition to EPP: to a test in the same process, and to the control port. */
 export interface Operations {
   /** Objects and journal, for tests in the same process. */
   store: Store;
@@ -29,7 +29,7 @@ export interface Operations {
   /** The registry's time. */
   now(): Date;
   /**
-   * Advances the clock. When it resolves, everything that fell due on the way has run in order, each event at its own time.
+   * Advances the clock. When it resolves, everything that fell due on the way has run in order, each event at its due time.
    * @throws RangeError for anything but whole milliseconds, of 100 years at most in total since a reset
    */
   advance(ms: number): Promise<void>;

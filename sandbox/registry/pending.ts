@@ -57,7 +57,7 @@ export function decideContact(context: EventContext, contact: Contact, decision:
   report(context, { object: "contact", name: contact.id, clID: contact.clID }, contact.scheduled!, decision);
 }
 
-/** Tells the registrar whose command was pending, unless the message is lost, and records the decision. */
+/** Notifies the registrar whose command was pending, unless the message is lost, and records the decision. */
 export function report(
   context: EventContext,
   subject: EventSubject,

@@ -131,7 +131,7 @@ function decode(body: Buffer): string {
   }
 }
 
-/** Refuses what is not served here by its own code, which the schemas know nothing about (RFC 5730 §3). */
+/** Refuses what is not served here with the specific code, which the schemas know nothing about (RFC 5730 §3). */
 function refuseForeign({ verb, element, extensions }: ParsedFrame, settings: Settings): void {
   if (verb !== undefined && !verbs.has(verb)) throw new Refusal(2000, `<${verb}>`);
   const extension = extensions.find(({ uri }) => !extensionUrisOf(settings).includes(uri));
@@ -160,7 +160,7 @@ function staysPendingByItself({ label }: ParsedFrame): boolean {
   return label === "domain:create" || label === "domain:transfer";
 }
 
-/** The verb of the labels that concern the command: a restore has its own, and a transfer only in an answer to it. */
+/** The verb of the labels that concern the command: a restore has a separate one, and a transfer only in an answer to it. */
 function labelledVerbOf({ verb, operation }: ParsedFrame): string | undefined {
   if (isCommand({ operation }, "domain:restore")) return "restore";
   if (verb === "transfer" && /-(request|query)$/.test(operation)) return undefined;
@@ -197,7 +197,7 @@ function execute(
   return isSetAside ? setAside(context, handler) : handler(context);
 }
 
-/** The login's handler checks its own extensions, because only it knows what the login requests. */
+/** The login's handler checks its extensions itself, because only it knows what the login requests. */
 function refuseExtensions(session: SessionState, { verb, label, extensions }: ParsedFrame): void {
   if (verb === "login") return;
   if (new Set(extensions.map(({ uri }) => uri)).size < extensions.length)

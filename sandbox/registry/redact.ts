@@ -2,11 +2,11 @@ import { SaxesParser } from "saxes";
 
 const secretElements: ReadonlySet<string> = new Set(["pw", "newPW", "ext", "allocationToken"]);
 const secretName = `(?:[^\\s<>/:]+:)?(?:${[...secretElements].join("|")})`;
-/** The start tag of a secret element, or what looks like one. */
+/** The start tag of a secret element, or what resembles one. */
 const beginning = new RegExp(`<${secretName}[\\s/>]`, "g");
 /** A secret element that contains only text, as nearly all do. */
 const plainElement = new RegExp(`(<(${secretName})\\s*>)[^<]*(</\\2\\s*>)`, "g");
-/** A comment, a CDATA section or a processing instruction other than the declaration: it may contain what looks like a tag. */
+/** A comment, a CDATA section or a processing instruction other than the declaration: it may contain what resembles a tag. */
 const opaque = /<!|.<\?/s;
 
 /** A frame's XML without the contents of passwords and authInfo. Only for well-formed text: in other text nothing is safe. */

@@ -16,7 +16,7 @@ const contactKeys = "contact:";
 const offsetMsMax = 36_525 * 24 * 60 * 60_000;
 
 /**
- * Runs the events that fall due for names: each once, in the order of their times, at its own time. A due time follows from the
+ * Runs the events that fall due for names: each once, in the order of their times, at its due time. A due time follows from the
  * name's row alone, so a restart forgets nothing.
  */
 export class Schedule {

@@ -1,7 +1,7 @@
 import type { Family } from "./families.ts";
 import type { ExtensionName } from "./namespaces.ts";
 
-/** The settings of a sandbox registry, besides its names and ports. */
+/** The settings of a sandbox registry, except its names and ports. */
 export interface Settings {
   /** The registry that is played: it decides the defaults of other settings, and refuses what that registry refuses (families.ts). */
   family: Family;
@@ -31,7 +31,10 @@ export interface Settings {
   creditUnits: number;
   /** The price of a year of create or renew; more than the credit is 2104. */
   unitsPerYear: number;
-  /** A message tells a registrar that its credit has fallen to this or below, and another one that it is above again; 0: never. */
+  /**
+   * A message notifies a registrar that its credit has fallen to this or below, and another one that it is above again; 0:
+   * never.
+   */
   lowBalanceUnits: number;
   /** What happens at a name's exDate: it is renewed for a year, or enters redemption. */
   atExpiry: "auto-renew" | "expire";
@@ -53,7 +56,7 @@ export interface Settings {
   dataModel: "thick" | "thin";
   /** Whose choice a contact's id is: the client's, or the registry's, which ignores the id in the command. */
   contactIds: "client" | "server";
-  /** Name servers are objects of their own (RFC 5732), or attributes of their domain (RFC 5731 §1.1). */
+  /** Name servers are objects (RFC 5732), or attributes of their domain (RFC 5731 §1.1). */
   hostModel: "objects" | "attributes";
   /** Whether a restore needs a report (RFC 3915 §3.1), and how many days the registry waits for it. */
   restoreReport: boolean;

@@ -63,7 +63,7 @@ export class StoreFile {
   async open(folder: string, taker: Taker): Promise<void> {
     refuseLog(join(folder, "registry.jsonl"));
     const path = join(folder, "registry.sqlite");
-    // SQLite gives the files beside it the same permissions.
+    // SQLite gives the files that it creates next to it the same permissions.
     await (await open(path, "a", 0o600)).close();
     const database = openDatabase(path);
     try {

@@ -17,7 +17,7 @@ import { type Change, StoreFile } from "./store-file.ts";
 /** Numbers skipped at a restart: more than a killed process can have handed out without writing the last of them. */
 const sequenceGap = 1_000_000;
 
-/** Rows by key, every change of which goes to the file. */
+/** Rows by key; every change to them goes to the file. */
 export class Table<Row> {
   readonly #rows = new Map<string, Row>();
   readonly #name: TableName;

@@ -12,7 +12,7 @@ const monthsPerYear = 12;
 /** The months that a transfer adds to the registration. */
 export const transferMonths = 12;
 
-/** Begins a transfer of a name that may be transferred, and tells its registrar (RFC 5731 §3.3). */
+/** Begins a transfer of a name that may be transferred, and notifies its registrar (RFC 5731 §3.3). */
 export function askForTransfer(context: EventContext, domain: Domain, registrar: string): Domain {
   const now = context.now();
   const acDate = addDays(now, context.settings.transferDays).toISOString();

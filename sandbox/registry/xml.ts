@@ -1,6 +1,6 @@
 import { SaxesParser } from "saxes";
 
-/** An element as EPP needs it: its name, its attributes without a namespace, its child elements, its own text. */
+/** An element as EPP needs it: its name, its attributes without a namespace, its child elements, its direct text. */
 export interface XmlElement {
   uri: string;
   local: string;

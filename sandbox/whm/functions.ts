@@ -9,7 +9,7 @@ import { type Account, type Accounts, summary } from "./accounts.ts";
 export interface Panel {
   accounts: Accounts;
   packages: string[];
-  /** The WHM user of the token: sees, and may change, only its own accounts. */
+  /** The WHM user of the token: sees, and may change, only the accounts that it owns. */
   owner: string;
   /** Updates the FTP server from the accounts. */
   applyFtp(): void;

@@ -116,7 +116,7 @@ async function refuseForeign(client: Client): Promise<void> {
        AND EXISTS (SELECT FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')) AS is_foreign`,
   );
   if (!rows[0]?.is_foreign) return;
-  throw new MigrationError("The database contains tables of another program: give Deedhouse its own empty database.");
+  throw new MigrationError("The database contains tables of another program: give Deedhouse an empty database.");
 }
 
 const selectHistory = "SELECT number, name, sha256 FROM migrations ORDER BY number";

@@ -100,7 +100,7 @@ export function statement<const Text extends string, const C extends Columns>(
   text: Text,
   columns: C,
 ): Statement<RowOf<C>, ValuesOf<Text>> {
-  if (statements.has(name)) throw new Error(`two statements are named "${name}": give each its own name`);
+  if (statements.has(name)) throw new Error(`two statements are named "${name}": rename one of them`);
   if (Buffer.byteLength(name) > nameBytesMax) throw new Error(`"${name}" is longer than ${nameBytesMax} bytes`);
   const parameters = [...new Set(Array.from(text.matchAll(namedParameter), ([, parameter]) => parameter!))];
   if (/\$\d/.test(text)) throw new Error(`"${name}" has a parameter without a name: name it, such as $reseller_id`);

@@ -1,4 +1,4 @@
-/** The machines of hosting, each with its rows and its step. */
+/** The state machines of hosting, each with its rows and its step. */
 import type { Context } from "#context.ts";
 import { longestAccountWait } from "#hosting/accounts/accounts.ts";
 import { advanceAccount } from "#hosting/accounts/advance.ts";

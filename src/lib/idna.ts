@@ -60,7 +60,7 @@ export function canonicalHostName(text: string): { name: string } | { problem: s
   if (text === "") return { problem: "is empty: give one such as example.com" };
   if (text.length > inputCharsMax) return { problem: `is too long: give at most ${nameCharsMax} characters` };
   if (spaceOrControl.test(text)) return { problem: "has a space or a control character in it: remove it" };
-  if (invisible.test(text)) return { problem: "has an invisible character in it: type it again by hand" };
+  if (invisible.test(text)) return { problem: "contains an invisible character: type it again manually" };
 
   const rooted = text.replace(trailingDot, "");
   const name = toASCII(rooted, { ...checks, verifyDNSLength: true });

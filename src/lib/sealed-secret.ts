@@ -75,7 +75,7 @@ export function createSealer(options: { keys: readonly MasterKey[]; random: Rand
   const current = keys[0];
   if (current === undefined) throw new Error("No master key is configured: give at least one.");
   if (new Set(keys.map((key) => key.id)).size < keys.length) {
-    throw new Error("Two master keys have the same id: give each its own id, because rows are marked with it.");
+    throw new Error("Two master keys have the same id: give each a different id, because rows are marked with it.");
   }
   return {
     seal: (rowId, plaintext) => sealWith(current, rowId, plaintext, options.random.bytes(nonceBytes)),

@@ -99,7 +99,7 @@ export interface Capabilities {
   remembersUids: boolean;
   /** A suspended site answers 503. Otherwise it answers with some page that is not the site's. */
   answers503: boolean;
-  /** Sites have host names of their own. Otherwise host names are ignored, and `find` and `list` show none. */
+  /** Sites have host names. Otherwise host names are ignored, and `find` and `list` show none. */
   hostNames: boolean;
   /** `oneTimeLogin` works, so accounts can be moved to the node and from it. */
   oneTimeLogins: boolean;

@@ -7,7 +7,7 @@ import type { Log } from "#lib/log.ts";
 import type { Random } from "#lib/random.ts";
 import { type Endpoint, NodeUnavailable } from "#nodes/driver.ts";
 
-/** The page that all kinds of nodes serve for a host name without a site: it tells a probe that there is no account yet. */
+/** The page that all kinds of nodes serve for a host name without a site: it shows a probe that there is no account yet. */
 export const noSiteText = "There is no site of this name here.";
 
 const stepMs = 10_000;

@@ -201,7 +201,7 @@ export async function answerPage<Row extends { total_: number; skipped_: number 
 
 /**
  * Answers a list request like `answerPage`, for a list of so few rows that it needs no index.
- * @param filter the query's parameters beside the page
+ * @param filter the query's parameters other than the page
  * @throws ApiError `invalid_paging_request`
  */
 export function answerFewRows<Row>(

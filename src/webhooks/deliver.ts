@@ -279,7 +279,7 @@ async function end(
     });
     // One that never worked is its reseller's to notice.
     if (!ended || reason === null || !webhook.is_verified) return;
-    const note = `every delivery to ${new URL(webhook.url).host} has failed since ${failingSince?.toISOString()}, so it is disabled: tell its reseller`;
+    const note = `every delivery to ${new URL(webhook.url).host} has failed since ${failingSince?.toISOString()}, so it is disabled: notify its reseller`;
     await raiseAlarm(context, { kind: "webhook", subject: webhook.webhook_code, note }, tx);
   });
 }

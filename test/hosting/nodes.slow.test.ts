@@ -21,7 +21,7 @@ async function add(id: string, node: TestNode, ...more: string[]) {
   const { ftpPort, webPort } = node.ports;
   const places = ["--ftp", `127.0.0.1:${ftpPort}`, "--web", `127.0.0.1:${webPort}`];
   const added = await tool("node", "add", id, "--kind", "embedded", "--capacity-gb", "1", ...places, ...more);
-  assert.match(String(added.next), /^on its machine, within 24 hours: deedhouse node, with DEEDHOUSE_NODE_TOKEN_FILE/);
+  assert.match(String(added.next), /^on its server, within 24 hours: deedhouse node, with DEEDHOUSE_NODE_TOKEN_FILE/);
   await node.join(new Secret(String(added.token)));
 }
 

@@ -77,7 +77,7 @@ test("a draining node, and one whose machine has not joined, accept no account",
   await setNode(context, "draining", { isDraining: true });
   await registerNode(context, { ...nodePlace(stage.node, "empty"), kind: "proftpd-nginx" }, nodeRoom, false);
   assert.deepEqual(await place(await create()), {
-    note: "no hosting node has room: 1 draining, 1 without their machine",
+    note: "no hosting node has room: 1 draining, 1 without their server",
   });
 });
 

@@ -77,7 +77,7 @@ test("strays are listed, and those that an operator names are removed; strays th
     "stray lost.strays.example",
   ]);
   assert.equal((await isThere()).length, 2, "without names it lists");
-  await assertRefused(gateway, [...stop, "lost.strays.example"], 2, /nobody can confirm/);
+  await assertRefused(gateway, [...stop, "lost.strays.example"], 2, /no confirmation is possible/);
   await assertRefused(gateway, ["node", "reconcile", "second", "lost.strays.example"], 2, /add --remove-strays/);
 
   await second.driver.ensureAccount(testAccount("new.strays.example", 79));

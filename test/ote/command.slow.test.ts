@@ -165,11 +165,11 @@ describe("deedhouse ote", () => {
     assert.deepEqual([info?.outcome, info?.reason], ["skipped", "it builds on contact-create, which was not chosen"]);
   });
 
-  test("sends nothing when nobody can confirm, and says what is wrong with its options", async (context) => {
+  test("sends nothing without a terminal to confirm on, and says what is wrong with its options", async (context) => {
     const { registry, run, profilesFile } = await startStage(context);
     const unasked = await run();
     assert.equal(unasked.code, 2);
-    assert.match(unasked.stderr, /127\.0\.0\.1:\d+.*gate-one.*dh-ote-[0-9a-f]{6}\.test.*nobody can confirm.*--yes/s);
+    assert.match(unasked.stderr, /127\.0\.0\.1:\d+.*gate-one.*dh-ote-[0-9a-f]{6}\.test.*no confirmation is possible.*--yes/s);
     const mistakes: [RegExp, ...string[]][] = [
       [/there is no step nonsense/, "--only", "nonsense"],
       [/there is no step nonsense/, "--expect", "nonsense=1000"],

@@ -130,7 +130,7 @@ test("a name without an owner is adopted with what the registry shows, and is re
   const name = "found.example";
   const exDate = holdForNobody(stage, name);
   const args = ["domains", "adopt", name, "--account", reseller.name];
-  await assertRefused(gateway, args, 2, /nobody can confirm/);
+  await assertRefused(gateway, args, 2, /no confirmation is possible/);
   assert.equal(await isInPortfolio(stage, name), false);
   const adopted = await operated(gateway, ...args, "--yes");
   assert.equal(adopted.expiration_date, exDate);

@@ -1,4 +1,4 @@
-/** What is known of each name of a file. It is kept beside the file, so that a run that ends early can continue. */
+/** What is known of each name of a file. It is kept next to the file, so that a run that ends early can continue. */
 import { createHash, randomBytes } from "node:crypto";
 import { type FileHandle, open, readFile } from "node:fs/promises";
 import { CommandFailure, exitCodes } from "../failures.ts";
@@ -55,7 +55,7 @@ async function openToAppend(path: string, completeBytes: number): Promise<FileHa
     await file.truncate(completeBytes);
     return file;
   } catch (error) {
-    const advice = "The results are kept beside the file of names: its folder must be writable.";
+    const advice = "The results are kept next to the file of names: its folder must be writable.";
     throw new CommandFailure(`cannot write ${path}: ${(error as Error).message}`, exitCodes.usage, advice);
   }
 }

@@ -12,7 +12,7 @@ import { readNames } from "./names.ts";
 /** Other programs of the reseller share the limit. */
 const requestsLeftForOthers = 10;
 const ordersAtOnce = 4;
-/** The first look comes soon, later ones less often: each is a request for a hundred orders. */
+/** The first request comes soon, later ones less often: each asks for a hundred orders. */
 const lookAgainMsMin = 500;
 const lookAgainMsMax = 10_000;
 
@@ -135,7 +135,7 @@ function createPace(clock: Clock) {
   };
 }
 
-/** Looks at the list of orders until all of these have ended or the time is over. */
+/** Reads the list of orders until all of these have ended or the time is over. */
 async function followAll(run: Run, names: string[], timeoutMs: number): Promise<void> {
   const { clock, journal, progress } = run;
   const deadlineMs = clock.monotonicMs() + timeoutMs;

@@ -7,8 +7,9 @@ namespace Deedhouse;
 /**
  * All calls of the API by collection, for one service and key.
  *
- * Every call throws an `ApiException` with a code, a `NoAnswerException` when no answer came, or an `\InvalidArgumentException` when an
- * argument is malformed. Besides the codes that a call names, every call can get those of any request, such as `rate_limit_exceeded`.
+ * Every call throws an `ApiException` with a code, a `NoAnswerException` when no answer came, or an `\InvalidArgumentException`
+ * when an argument is malformed. In addition to the codes that a call names, every call can get those of any request, such as
+ * `rate_limit_exceeded`.
  *
  * Each write has an `Idempotency-Key`. Give your own `idempotencyKey` to be safe across restarts of your program: a repeat with the
  * same key and data within seven days is the same write, and gets the same answer.

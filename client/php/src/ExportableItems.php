@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Deedhouse;
 
-/** A list that the service offers as CSV, too. */
+/** A list that the service also offers as CSV. */
 final class ExportableItems extends Items
 {
     /**

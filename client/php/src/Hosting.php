@@ -65,7 +65,7 @@ final class Hosting extends Resource
     }
 
     /**
-     * Waits as `provisioned`, and returns with every end: look at the `status`.
+     * Waits as `provisioned` does, and returns whatever the result: check the `status`.
      *
      * @param ?\Closure(Answer): void $onStatus
      * @throws WaitTimeoutException when the time runs out
@@ -106,7 +106,8 @@ final class Hosting extends Resource
     }
 
     /**
-     * Suspends an account: PUT /hostingaccounts/<identifier>/suspension. Within seconds nobody can log in and the site answers 503.
+     * Suspends an account: PUT /hostingaccounts/<identifier>/suspension. Within seconds logins are refused and the site answers
+     * 503.
      *
      * @param ?string $reason why, in one line of up to 200 characters: you and the operator read it
      * @throws ApiException bad_request, hostingaccount_invalid_identifier, hostingaccount_not_changeable

@@ -46,7 +46,7 @@ final class Orders extends Resource
     }
 
     /**
-     * Waits as `finished`, and returns with every end: look at the `status`.
+     * Waits as `finished` does, and returns whatever the result: check the `status`.
      *
      * @param ?\Closure(Answer): void $onStatus
      * @throws WaitTimeoutException when the time runs out

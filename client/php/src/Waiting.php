@@ -15,9 +15,9 @@ final class Waiting
     public const HOLD_SECONDS_MAX = 30;
 
     /**
-     * Looks until the status is final. Each look asks the service to hold its answer until something changes. If the service says
-     * that it does, a change is followed by another look at once; otherwise `check-after` passes from look to look. Only the last
-     * look, when the time runs out, may come earlier. Faults are retried until then.
+     * Asks until the status is final. Each request asks the service to hold its answer until something changes. If the service
+     * says that it does, a change is followed by another request at once; otherwise `check-after` passes between requests. Only
+     * the last request, when the time runs out, may come earlier. Faults are retried until then.
      *
      * @param \Closure(int): Answer $look takes the seconds for which the service may hold its answer
      * @param \Closure(string): bool $isFinal

@@ -71,7 +71,7 @@ final class Webhooks extends Resource
     }
 
     /**
-     * Makes a new secret: POST /webhooks/<webhook_id>/secret. For a day, the old one signs, too.
+     * Makes a new secret: POST /webhooks/<webhook_id>/secret. For a day, the old one also signs.
      *
      * @throws ApiException webhook_not_found
      */

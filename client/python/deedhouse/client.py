@@ -21,14 +21,14 @@ class Client:
     """All calls of the API by collection, for one service and key.
 
     Every call raises ``ApiError`` with a code, ``NoAnswerError`` when no answer came,
-    or ``ValueError`` when an argument is malformed. Besides the codes that a call
+    or ``ValueError`` when an argument is malformed. In addition to the codes that a call
     names, every call can get those of any request, such as ``rate_limit_exceeded``.
 
     Each write has an ``Idempotency-Key``. Give your own ``idempotency_key`` to be safe
     across restarts of your program: a repeat with the same key and data within seven
     days is the same write, and gets the same answer.
 
-    Threads can share a client; each has a connection of its own.
+    Threads can share a client; each has a separate connection.
     """
 
     def __init__(

@@ -152,7 +152,7 @@ class Connections:
     ) -> Union[Reply, Iterator[bytes]]:
         """Send a GET for CSV; return it in parts as they arrive, or the answer instead.
 
-        It has a connection of its own, so other calls can be made meanwhile. The
+        It has a separate connection, so other calls can be made meanwhile. The
         timeout limits the silence between parts.
         """
         connection = self._new_connection()

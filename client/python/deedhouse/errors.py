@@ -103,7 +103,7 @@ class UnsuccessfulError(DeedhouseError):
 
 
 def is_transient(error: BaseException) -> bool:
-    """Tell whether the same call may succeed later unchanged."""
+    """Return whether the same call may succeed later unchanged."""
     if isinstance(error, NoAnswerError):
         return not error.is_permanent
     return isinstance(error, ApiError) and (error.status == 429 or error.status >= 500)

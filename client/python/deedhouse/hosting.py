@@ -150,7 +150,7 @@ class Hosting(Resource):
         timeout_seconds: float = 600,
         on_status: Optional[OnStatus] = None,
     ) -> Answer[HostingAccount]:
-        """Wait as :meth:`provisioned`, and return with every end: look at the status.
+        """Wait as :meth:`provisioned`; return whatever the result: check the status.
 
         Route: GET /hostingaccounts/:identifier
         Errors: hostingaccount_invalid_identifier
@@ -194,7 +194,7 @@ class Hosting(Resource):
         reason: Optional[str] = None,
         idempotency_key: Optional[str] = None,
     ) -> Answer[None]:
-        """Suspend an account: nobody can log in and the site answers 503.
+        """Suspend an account: logins are refused and the site answers 503.
 
         It takes effect within seconds. The reason is one line of up to 200 characters;
         you and the operator read it.

@@ -55,7 +55,7 @@ class Items(Generic[T]):
 
 
 class ExportableItems(Items[T]):
-    """A list that the service offers as CSV, too."""
+    """A list that the service also offers as CSV."""
 
     def csv(self) -> Iterator[bytes]:
         """Yield the whole list as CSV, in parts as they arrive.

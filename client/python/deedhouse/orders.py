@@ -73,7 +73,7 @@ class Orders(Resource):
         timeout_seconds: float = 600,
         on_status: Optional[OnStatus] = None,
     ) -> Answer[Order]:
-        """Wait as :meth:`finished`, and return with every end: look at the status.
+        """Wait as :meth:`finished`; return whatever the result: check the status.
 
         Route: GET /orders/:order_code
         Errors: bad_request, order_not_found

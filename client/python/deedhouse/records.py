@@ -138,7 +138,7 @@ class Departure(_Departure, total=False):
 
 
 class Price(TypedDict):
-    """The price of a name that has one of its own, for the whole period."""
+    """The price of a premium name, for the whole period."""
 
     amount: str
     currency: str
@@ -278,7 +278,7 @@ class _Ftp(TypedDict):
 class Ftp(_Ftp, total=False):
     """Where to log in."""
 
-    #: False when nobody can log in; missing otherwise.
+    #: False when logins are refused; missing otherwise.
     enabled: bool
 
 
@@ -314,7 +314,7 @@ class HostingAccount(_HostingAccount, total=False):
     created_at: str
     #: A requested change is not in effect yet.
     changes_pending: bool
-    #: Missing when nobody has suspended it.
+    #: Missing when it is not suspended.
     suspensions: list[Suspension]
     #: Present when the account will be deleted.
     removal_requested_at: str

@@ -113,7 +113,7 @@ class Webhooks(Resource):
     def rotate_secret(
         self, webhook_id: str, *, idempotency_key: Optional[str] = None
     ) -> Answer[Webhook]:
-        """Make a new secret; for a day, the old one signs, too.
+        """Make a new secret; for a day, the old one also signs.
 
         Route: POST /webhooks/:webhook_id/secret
         Errors: webhook_not_found

@@ -1,4 +1,7 @@
-/** What DNS Belgium's registry does by an extension of its own: types of contacts, the billing contact of an account, quarantine. */
+/**
+ * What DNS Belgium's registry does by a proprietary extension: types of contacts, the billing contact of an account,
+ * quarantine.
+ */
 import { dnsbeUri } from "../namespaces.ts";
 import type { Domain } from "../objects.ts";
 import type { CommandContext, Registry } from "../registry.ts";

@@ -88,8 +88,8 @@ function newDomain({ registry, registrar, element, extensions }: CommandContext)
 }
 
 /**
- * The fee that the client agreed to pay, or a refusal by the name's label. A client with the fee extension must offer the fee of
- * a premium name (2003), if a check tells it that the name is one; other clients cannot register it.
+ * The fee that the client agreed to pay, or a refusal by the name's label. A client with the fee extension must offer the fee
+ * of a premium name (2003), if a check shows it that the name is one; other clients cannot register it.
  */
 function feeFor(context: CommandContext, name: string): Markup[] | undefined {
   const { registry, session, element, effect } = context;

@@ -7,7 +7,8 @@ import { requireOwnDomain, requireStatusAllows } from "./domain-data.ts";
 
 /**
  * RFC 5731 §3.2.2: 2305 while hosts below the name exist. In its add grace period the name is free at once: 1000. Later it
- * enters redemption: 1001 (1000 at a registry that shows this by an extension of its own), and a message reports its removal (RFC 3915 §3).
+ * enters redemption: 1001 (1000 at a registry that shows this by a proprietary extension), and a message reports its removal
+ * (RFC 3915 §3).
  */
 export const deleteDomain: CommandHandler = ({ registry, registrar, element, clTRID, svTRID }) => {
   const domain = requireOwnDomain(registry, registrar, element);

@@ -1,4 +1,4 @@
-/** What a registry of EURid's family does by extensions of its own: types of contacts, codes for transfers, quarantine. */
+/** What a registry of EURid's family does by proprietary extensions: types of contacts, codes for transfers, quarantine. */
 import { addDays } from "../clock.ts";
 import { contactExtUri, domainExtUri, issuedAuthInfoUri } from "../namespaces.ts";
 import type { Domain } from "../objects.ts";
@@ -56,7 +56,7 @@ export function withoutDeletion(domain: Domain): Domain {
   return { ...domain, statuses: domain.statuses.filter((status) => status !== "pendingDelete") };
 }
 
-/** The states of a name that this family shows beside the statuses of RFC 5731: a deleted name is in quarantine. */
+/** The states of a name that this family shows in addition to the statuses of RFC 5731: a deleted name is in quarantine. */
 export function domainExtTag({ statuses, deletion }: Domain): Markup {
   const is = (status: string) => String(statuses.includes(status));
   return tag(

@@ -69,7 +69,7 @@ const sidn: Rules = {
 
 const rulesOf: Readonly<Record<Exclude<Family, "none">, Rules>> = { eurid, dnsbe, sidn };
 
-/** Refuses what the registry that is played refuses, before anything else is looked at. */
+/** Refuses what the emulated registry refuses, before any other check. */
 export function refuseByFamily(family: Family, { operation, element, extensions }: ParsedFrame): void {
   if (family === "none" || !element) return;
   const rules = rulesOf[family];

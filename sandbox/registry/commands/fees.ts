@@ -10,7 +10,7 @@ const monthsPerYear = 12;
 /** Commands with a price per year; a restore has a fixed price, delete and update are free. */
 const yearlyCommands = new Set(["create", "renew", "transfer"]);
 
-/** Whether the label of the name gives this command a price of its own. */
+/** Whether the label of the name gives this command a premium price. */
 function isPremium(name: string, command: string, settings: Settings): boolean {
   const { isPremium: isLabelled, verb = "create" } = effectOf(name, settings);
   return isLabelled === true && (verb === "create" ? yearlyCommands.has(command) : verb === command);

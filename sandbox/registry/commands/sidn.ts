@@ -1,4 +1,4 @@
-/** What SIDN's registry does by an extension of its own: legal forms of contacts, ids of its own form. */
+/** What SIDN's registry does by a proprietary extension: legal forms of contacts, and a special form of ids. */
 import { sidnUri } from "../namespaces.ts";
 import type { SessionState } from "../registry.ts";
 import { Refusal } from "../result-codes.ts";

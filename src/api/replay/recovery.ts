@@ -45,7 +45,7 @@ export function recover(options: RecoveryOptions): Recovered {
   const hasCrashed = state.bootId !== bootId && !state.closedCleanly;
   if (hasCrashed && present.length === contents.length) {
     const recovered = afterCrash(state, present);
-    warnOfLoss("The machine restarted and the api had not been stopped", recovered.bounds.horizonSeconds);
+    warnOfLoss("The system restarted and the api had not been stopped", recovered.bounds.horizonSeconds);
     return recovered;
   }
   const lost = contents.find(({ name, file }) => !file || file.isDamaged || file.bytes < (state.bytes[name] ?? 0));

@@ -25,7 +25,7 @@ export const passwordHashRow = (identifier: string) => `hosting_accounts.passwor
 export const provenHostNames = `ARRAY (
   SELECT host_name FROM host_names WHERE account_id = account.id AND host_names.status = 'Proven' ORDER BY host_name)`;
 
-/** SQL, about an `account` and its `pack`: its owner can log in. Without a password nobody can, until one is set. */
+/** SQL, about an `account` and its `pack`: its owner can log in. Without a password, login is impossible until one is set. */
 export const ftpIsOpen = `('ftp' = ANY (pack.features) AND NOT account.ftp_is_off AND account.password_hash_sealed <> '')`;
 
 /** SQL: the reseller, the operator or both want the account suspended. */
@@ -88,7 +88,7 @@ export function desiredAccount({ sealer }: Pick<Context, "sealer">, account: Acc
     diskBytesMax: account.disk_quota_bytes,
     filesMax: account.files_max,
     sessionsMax: account.ftp_sessions_max,
-    // While a move copies the last files, nobody may add to them.
+    // While a move copies the last files, none may be added.
     ftpEnabled: account.ftp_is_open && !account.is_frozen,
     suspended: account.is_to_be_suspended,
     hostNames: account.host_names,
@@ -244,7 +244,7 @@ export async function applyAccountEvent(
   return { ...account, ...updated };
 }
 
-/** `applyAccountEvent` in a transaction of its own. */
+/** `applyAccountEvent` in a separate transaction. */
 export function recordEvent(context: Context, account: Account, event: AccountEvent): Promise<Account | undefined> {
   return context.database.transaction((tx) => applyAccountEvent(context, tx, account, event));
 }

@@ -1,7 +1,7 @@
 /**
  * The step of an account, whatever was changed: it reads the row and brings the node to what the row says. A step that was
- * killed is run again. It calls the node even when nothing seems to be left to do: if the row changed during an earlier
- * step, nobody knows which of two commands the node has executed last.
+ * killed is run again. It calls the node even when nothing seems to be left to do: if the row changed during an earlier step,
+ * it is unknown which of two commands the node has executed last.
  */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";

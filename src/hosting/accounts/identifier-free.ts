@@ -13,8 +13,8 @@ const servesAnother = (condition: string) => `EXISTS (
        SELECT FROM host_names JOIN hosting_accounts AS account ON account.id = account_id
        WHERE host_names.status = 'Proven' AND ${condition} AND account.reseller_id <> $reseller_id)`;
 
-// Under the names of their own portfolio, resellers choose identifiers freely, also when others had accounts there before.
-// Domains under the identifier need no check: above a domain name there are only suffixes, which are refused anyway.
+// Under the names of their portfolio, resellers choose identifiers freely, even where others had accounts before. Domains under
+// the identifier need no check: above a domain name there are only suffixes, which are refused anyway.
 const facts = statement(
   "hosting-identifier-facts",
   `WITH held AS MATERIALIZED (
@@ -48,7 +48,7 @@ export async function isFreeFor(
   return !found.is_taken;
 }
 
-/** Until the transaction ends, nobody else creates an account with this identifier, or with a name above or under it. */
+/** Until the transaction ends, no other account with this identifier, or with a name above or under it, is created. */
 export async function lockIdentifier(tx: Pick<Transaction, "query">, identifier: HostIdentifier): Promise<void> {
   await tx.query(lock, { identifier });
 }

@@ -151,7 +151,7 @@ export function presentAccount(context: Context, row: AccountRow): Static<typeof
   };
 }
 
-/** The operator's reason is for operators only: it may be about somebody else. */
+/** The operator's reason is for operators only: it may concern another customer. */
 function presentSuspensions(row: AccountRow): { suspensions?: Static<typeof suspensionShape>[] } {
   const { suspended_at, reseller_suspended_at: own, reseller_suspended_reason: reason } = row;
   if (suspended_at === null && own === null) return {};

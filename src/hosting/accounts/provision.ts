@@ -58,7 +58,7 @@ async function place(context: Context, account: Account): Promise<Account | unde
   } else await retryLater(context, account, note);
 }
 
-/** @param isAgain the node refused the identifier a moment ago, and had nobody with it when it was asked who */
+/** @param isAgain the node refused the identifier a moment ago, but named no holder when it was asked */
 async function createAndProbe(context: Context, node: HostingNode, placed: Account, isAgain = false): Promise<void> {
   let account = placed;
   try {
@@ -94,7 +94,7 @@ async function handleRefusal(
   isAgain: boolean,
 ): Promise<void> {
   const holder = error.reason === "identifier_taken" ? await findHolder(context, node, account) : "other";
-  // A node does not show an account that is not ours, so nobody means that only after a second refusal.
+  // A node does not show an account that is not ours, so "nobody" means such an account only after a second refusal.
   if (holder === "nobody" && !isAgain) return createAndProbe(context, node, account, true);
   const isHeld = holder === "lost";
   const waits = isHeld || (await isRestored(context.database, account.node_id ?? ""));

@@ -2,8 +2,8 @@
 import { statement } from "#db/statement.ts";
 
 /**
- * Serves a new account's site at its bare identifier, where that is allowed. The check finds out if somebody registers the name
- * at the same time.
+ * Serves a new account's site at its bare identifier, where that is allowed. The check detects a registration of the name at
+ * the same time.
  */
 export const serveAtIdentifier = statement(
   "host-name-serve-at-identifier",

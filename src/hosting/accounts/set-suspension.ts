@@ -35,8 +35,8 @@ const setResellersSuspension = statement(
 const notYet = "This account is still being created. Suspend it once it is Ready.";
 
 /**
- * PUT /hostingaccounts/<identifier>/suspension: 202. The caller's suspension stands beside the operator's: the account is served
- * only while neither holds, and each of them lifts only their own.
+ * PUT /hostingaccounts/<identifier>/suspension: 202. The caller's suspension is independent of the operator's: the account is
+ * served only while neither holds, and each of them lifts only the suspension that they made.
  */
 export const setHostingSuspension: UseCase = {
   errors: [

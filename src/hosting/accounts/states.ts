@@ -22,7 +22,7 @@ export const hostingEvents = [
 ] as const;
 export type HostingEvent = (typeof hostingEvents)[number];
 
-/** What owner, operator or a machine of ours can request of an account. */
+/** What its owner, an operator or one of our state machines can request of an account. */
 export const requestedChanges = [
   "password-wanted",
   "ftp-wanted",

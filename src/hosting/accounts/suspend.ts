@@ -1,4 +1,4 @@
-/** The operator's suspension of accounts; the reseller's own one (set-suspension.ts) stands beside it. */
+/** The operator's suspension of accounts; the reseller's (set-suspension.ts) is independent of it. */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { requestChange } from "#hosting/accounts/accounts.ts";

@@ -1,4 +1,4 @@
-/** Makes a machine a node: registers its public key for its join token. */
+/** Makes a server a node: registers its public key for its join token. */
 import { Compile } from "typebox/compile";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
@@ -20,7 +20,7 @@ import { bodyDigest, isRequestSigned, parsePublicKey } from "#nodes/agent/reques
 
 const joinForm = Compile(JoinBody);
 
-// A new key has no counters yet, and its machine is not known to hold any state.
+// A new key has no counters yet, and its server is not known to hold any state.
 const useToken = statement(
   "node-join",
   `UPDATE node_channels SET public_key = $public_key, agent_version = $agent_version,
@@ -31,7 +31,7 @@ const useToken = statement(
    RETURNING node_id`,
   { node_id: "text" },
 );
-/** The machine that used the token may repeat the request, because the answer may have been lost. */
+/** The server that used the token may repeat the request, because the answer may have been lost. */
 const usedToken = statement(
   "node-joined",
   `SELECT node_id FROM node_channels
@@ -61,7 +61,7 @@ export async function acceptJoin(
     await recordRefusal(context, undefined, request, "a token that is unknown, used or expired");
     throw new AgentRefusal(401, "unauthorized");
   }
-  context.log.info({ node, address: request.sourceAddress }, "a machine has joined as a node");
+  context.log.info({ node, address: request.sourceAddress }, "a server has joined as a node");
   return { node, gatewayKey: gatewayKey.publicKey, siteDomain: context.siteDomain };
 }
 

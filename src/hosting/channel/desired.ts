@@ -1,6 +1,6 @@
 /**
  * Records the desired state of an account of a node, and waits until the node has applied it. A recorded state stays desired
- * when nobody waits for it any more; only the node's refusal reverts it (src/hosting/channel/sync.ts).
+ * when no caller waits for it any more; only the node's refusal reverts it (src/hosting/channel/sync.ts).
  */
 
 import { Type } from "typebox";
@@ -120,7 +120,7 @@ async function writeChange(
   if (desired && !Value.Check(AccountJson, accountToJson(desired))) throw new NodeRefused("invalid");
   const names = { node_id: nodeId, uid, host_names: desired?.hostNames ?? [] };
   const [claims] = await tx.query(readClaims, { ...names, identifier });
-  // The node would refuse it, too, but only the first caller would learn of it.
+  // The node would refuse it as well, but only the first caller would learn of it.
   if (desired && claims!.is_taken) throw new NodeRefused("identifier_taken");
   await tx.query(writeState, {
     node_id: nodeId,

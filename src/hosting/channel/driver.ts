@@ -23,7 +23,7 @@ const probeMs = 45_000;
 
 /**
  * @param nodeId a row in hosting_nodes that an agent has joined, or will join
- * @param ftp the FTP server's address as seen from here: the agent knows only its own side
+ * @param ftp the FTP server's address as seen from here: the agent knows only the node's side
  */
 export function createAgentDriver(context: Context, nodeId: string, ftp: Endpoint): HostingNode {
   const driver: HostingNode = {

@@ -37,7 +37,7 @@ export async function loadGatewayKey({ database, sealer }: KeyContext): Promise<
     const pem = new Secret(privateKey.export({ type: "pkcs8", format: "pem" }).toString());
     const private_key_sealed = sealer.seal(sealedRow, pem);
     await database.query(insertKey, { public_key: publicKeyText(publicKey), private_key_sealed });
-    // Another process may have inserted its own key first.
+    // Another process may have inserted a key first.
     [row] = await database.query(readKey, {});
   }
   const pem = sealer.open(sealedRow, row!.private_key_sealed);

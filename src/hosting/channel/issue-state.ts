@@ -14,7 +14,7 @@ import {
 } from "#nodes/agent/state-document.ts";
 
 // Commits before anything is sent. It waits for transactions that have taken a version and not committed yet. Only the newest
-// request is answered: an earlier one may come from a machine that is the node no longer.
+// request is answered: an earlier one may come from a server that is the node no longer.
 const issue = statement(
   "node-state-issue",
   `UPDATE node_channels SET issued_version = greatest(issued_version, head)

@@ -1,4 +1,4 @@
-/** Makes a node on the gateway's own machine its node, without an operator: the one of `deedhouse start`. */
+/** Makes the node on the gateway's server join without an operator: the one of `deedhouse start`. */
 import { createPrivateKey, createPublicKey, X509Certificate } from "node:crypto";
 import { statement } from "#db/statement.ts";
 import { createJoinToken } from "#hosting/channel/join-token.ts";

@@ -1,4 +1,4 @@
-/** One-time tokens, which make a machine a node. */
+/** One-time tokens, which make a server a node. */
 import { createHash } from "node:crypto";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
@@ -15,7 +15,7 @@ const readEndpoint = statement("node-gateway-where", "SELECT door_url, door_pin 
   door_url: "text?",
   door_pin: "text?",
 });
-// The machine that has joined stays the node until another one uses the token.
+// The server that has joined stays the node until another one uses the token.
 const writeToken = statement(
   "node-join-token",
   `INSERT INTO node_channels (node_id, join_secret_hash, join_until)
@@ -29,8 +29,8 @@ const writeToken = statement(
 export const joinSecretHash = (secret: string) => createHash("sha256").update(secret).digest();
 
 /**
- * Creates a token that makes one machine this node within 24 hours. It replaces the node's earlier tokens.
- * @param address where the machine finds the gateway. Default: at the announced endpoint
+ * Creates a token that makes one server this node within 24 hours. It replaces the node's earlier tokens.
+ * @param address where the server finds the gateway. Default: at the announced endpoint
  * @throws OperatorError when there is no such node, or no endpoint for agents has ever been started
  */
 export async function createJoinToken(

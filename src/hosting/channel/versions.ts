@@ -4,7 +4,7 @@ import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { NodeUnavailable } from "#nodes/driver.ts";
 
-/** Twice the longest silence of an agent, and time to reconnect. Nobody waits for an agent that is silent for longer. */
+/** Twice the longest silence of an agent, and time to reconnect. No caller waits for an agent that is silent for longer. */
 const silentMs = 75_000;
 
 const takeVersion = statement(
@@ -38,7 +38,7 @@ export interface TakenVersion {
 
 /**
  * Takes the node's next version. The lock on the node's row keeps versions in order until the transaction ends.
- * @throws NodeUnavailable when no machine has joined
+ * @throws NodeUnavailable when no server has joined
  */
 export async function takeNodeVersion(
   context: Pick<Context, "clock">,
@@ -54,7 +54,7 @@ export async function takeNodeVersion(
 }
 
 const unjoinedText = (nodeId: string) =>
-  `no machine has joined as the node ${nodeId} yet: create a token with deedhouse node token`;
+  `no server has joined as the node ${nodeId} yet: create a token with deedhouse node token`;
 
 export const isAheadText = (nodeId: string) =>
   `the node ${nodeId} has later states than this database had issued: was a backup restored? The states are sent again`;

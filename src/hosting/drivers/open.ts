@@ -54,7 +54,7 @@ const drivers: { readonly [Kind in NodeKind]: OpenDriver } = {
 
 /**
  * An agent probes its own servers, and does not know which FTP address the gateway shows to customers. So that address is tried
- * from here, where most of what lies between customers and the node is passed, too.
+ * from here, which also covers most of what lies between customers and the node.
  */
 function probedAsCustomersDo(context: Context, { id, ftp }: NodePlace, node: HostingNode): HostingNode {
   return {
@@ -74,8 +74,8 @@ function probedAsCustomersDo(context: Context, { id, ftp }: NodePlace, node: Hos
 }
 
 /**
- * Checks before each removal whether the database was restored since the last question. A node with an agent reports it on its
- * own, before it receives anything.
+ * Checks before each removal whether the database was restored since the last question. A node with an agent reports it
+ * unasked, before it receives anything.
  */
 function removingOnlyWhatIsKnown(context: Context, nodeId: string, node: HostingNode): HostingNode {
   return {

@@ -166,7 +166,7 @@ function checkPortfolios({ bareIdentifiers }: Context, facts: Facts): Finding | 
       ? { event: "missing", reason: isHeldText }
       : { event: "shown", provenBy: "portfolio", replacesHolder: true };
   }
-  // Until somebody proves the name.
+  // Until control over the name is proven.
   const isBare = bareIdentifiers && facts.host_name === facts.identifier && facts.holder_id === null;
   return isBare ? { event: "shown", provenBy: "identifier" } : undefined;
 }

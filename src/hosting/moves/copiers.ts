@@ -11,7 +11,7 @@ const attemptsMax = 3;
 const stalledMs = 30_000;
 /** Of one folder: 200,000 names of 250 characters. */
 const listingBytesMax = 64 * 1024 * 1024;
-/** The folder of an account's files in its home; the node keeps its own files beside it. */
+/** The folder of an account's files in its home; the node keeps other files next to it. */
 export const root = "/www";
 
 /** The copies differ or could not be made. The message is for the operator. */

@@ -49,7 +49,7 @@ export async function copyFiles(options: CopyOptions): Promise<void> {
 }
 
 /**
- * The second copy, while nobody can change the files: makes the target identical, and reads both sides back to prove it.
+ * The second copy, while the files cannot be changed: makes the target identical, and reads both sides back to prove it.
  * @returns the account's usage
  * @throws as `copyFiles`
  */

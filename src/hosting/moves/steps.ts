@@ -125,7 +125,7 @@ async function copy(step: MoveStep): Promise<Move> {
   const move = await withFreeTargetUid(context, target, step.move);
   if (!move) throw new MoveOvertaken();
   step.move = move;
-  // A node never accepts a retired uid again, so the copy gets its own. No password opens it, and its site is not served.
+  // A node never accepts a retired uid again, so the copy gets a new one. No password opens it, and its site is not served.
   await target.ensureAccount({
     ...desiredAccount(context, account),
     ...targetKey(step),

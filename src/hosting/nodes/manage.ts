@@ -115,10 +115,10 @@ const nodeHolds = statement(
 
 const deleteNode = statement("hosting-node-delete", "DELETE FROM hosting_nodes WHERE id = $node_id", {});
 
-/** Deletes a node that holds no account. Its machine stays as it is. @throws OperatorError */
+/** Deletes a node that holds no account. Its server stays as it is. @throws OperatorError */
 export async function removeNode({ database }: OperatorContext, id: string): Promise<void> {
   await database.transaction(async (tx) => {
-    // Placing or moving an account here takes this lock, too.
+    // Placing or moving an account here also takes this lock.
     if ((await tx.query(lockNode, { node_id: id })).length === 0) throw unknownNode(id);
     const [holds] = await tx.query(nodeHolds, { node_id: id });
     if (!holds) throw new Error("what the node holds returned no row");

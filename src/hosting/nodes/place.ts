@@ -14,7 +14,7 @@ export const roomFreedChannel = "hosting_room_freed";
 const isCandidate =
   "id IS DISTINCT FROM $except AND id = coalesce($only, id) AND ($except IS NULL OR kind <> 'cpanel')";
 
-/** SQL: a node whose machine has joined, if it needs one. */
+/** SQL: a node whose server has joined, if it needs one. */
 const isJoined = `(NOT (${hasAgent})
      OR EXISTS (SELECT FROM node_channels WHERE node_id = hosting_nodes.id AND public_key IS NOT NULL))`;
 
@@ -101,7 +101,7 @@ export async function reserveRoom(
       return { note: only === undefined ? "no hosting node is configured" : "there is no such node" };
     if (survey.tagged === 0) return { note: `no hosting node has the tags ${nodeTags.join(", ")}` };
     const { tagged, draining, unjoined } = survey;
-    const reasons = { full: tagged - draining - unjoined, draining, "without their machine": unjoined };
+    const reasons = { full: tagged - draining - unjoined, draining, "without their server": unjoined };
     const counts = Object.entries(reasons).filter(([, count]) => count > 0);
     return { note: `no hosting node has room: ${counts.map(([reason, count]) => `${count} ${reason}`).join(", ")}` };
   }

@@ -1,7 +1,7 @@
 /**
  * A database that was restored from a backup does not know that it is older than it was, but its nodes do: an agent has applied
  * versions that the database has not issued (src/hosting/channel/sync.ts), and a node has uids that were never given out
- * (src/hosting/nodes/uids.ts). From then on the node may have accounts that nobody here knows, and a requested removal may be
+ * (src/hosting/nodes/uids.ts). From then on the node may have accounts that are unknown here, and a requested removal may be
  * older than the account's last change; so nothing is removed there until an operator decides to keep this database.
  */
 import { raiseAlarm } from "#alarms.ts";

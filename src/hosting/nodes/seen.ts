@@ -1,4 +1,4 @@
-/** When a node last answered, and the alarm when that is long ago: otherwise nobody may notice that its sites are down. */
+/** When a node last answered, and the alarm when that is long ago: otherwise an outage of its sites might go unnoticed. */
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
@@ -25,8 +25,8 @@ const silentAfterMs = 60_000;
 const lastSeen = `coalesce((SELECT last_seen_at FROM node_channels WHERE node_id = hosting_nodes.id),
   hosting_nodes.last_seen_at, hosting_nodes.created_at)`;
 
-// While no worker ran, nobody may have asked the node: its silence counts from the first check that finds it. A panel is asked
-// only every five minutes, so each answer ends a silence, even if no check has found that answer fresh.
+// While no worker ran, the node may not have been asked: its silence counts from the first check that finds it. A panel is
+// asked only every five minutes, so each answer ends a silence, even if no check has found that answer fresh.
 const writeSilence = statement(
   "hosting-nodes-silent",
   `UPDATE hosting_nodes SET silent_since = CASE WHEN ${lastSeen} < $fresh_after THEN $now::timestamptz END
@@ -35,7 +35,7 @@ const writeSilence = statement(
   {},
 );
 
-// The alarm of a deleted node ends, too.
+// The alarm of a deleted node ends as well.
 const absences = statement(
   "hosting-nodes-absent",
   `SELECT coalesce(node.id, subject) AS id, last_at, coalesce(silent_since < $away_since, false) AS is_away

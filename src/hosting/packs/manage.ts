@@ -84,7 +84,7 @@ export interface PackTerms {
   trafficBytesMonth?: number | undefined;
   /** In addition to the platform's own name. */
   hostNamesMax?: number | undefined;
-  /** Without `ftp` nobody can log in. The others are information for the reseller. */
+  /** Without `ftp`, login is impossible. The others are information for the reseller. */
   features?: readonly string[] | undefined;
   /** Only a node that has all of them takes an account of this pack. */
   nodeTags?: readonly string[] | undefined;

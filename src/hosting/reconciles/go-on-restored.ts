@@ -15,7 +15,7 @@ const unmarkNode = statement(
   {},
 );
 
-// An account that is being provisioned has nothing to remove. One that a stray blocks retries on its own.
+// An account that is being provisioned has nothing to remove. One that a stray blocks retries automatically.
 const isWaitingAccount = `node_id = $node_id AND applied_version < wanted_version AND status NOT IN ('Failed', 'Removed')
      AND (status <> 'Provisioning' OR removal_requested_at IS NOT NULL OR error_text IS NOT NULL)`;
 const waitingAccounts = statement(

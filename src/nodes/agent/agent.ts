@@ -64,7 +64,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   };
 }
 
-/** A machine that joins again has a new key. */
+/** A server that joins again has a new key. */
 function joinedAs({ node, gatewayKey, privateKey }: AgentConfig): string {
   return [node, publicKeyText(gatewayKey), publicKeyText(createPublicKey(privateKey))].join(" ");
 }

@@ -1,4 +1,4 @@
-/** The agent's configuration file, which only root can read. It is written when the machine joins its gateway. */
+/** The agent's configuration file, which only root can read. It is written when the server joins its gateway. */
 import { createPrivateKey, type KeyObject } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { type Static, Type } from "typebox";
@@ -16,7 +16,7 @@ const AgentFile = Type.Object({
   /** PEM (PKCS #8): signs this node's requests. */
   privateKey: Type.String({ minLength: 1 }),
   siteDomain: Type.String({ minLength: 1 }),
-  /** SHA-256 of the secret of the token that the machine joined with, hexadecimal. */
+  /** SHA-256 of the secret of the token that the server joined with, hexadecimal. */
   tokenDigest: Type.Optional(Type.String()),
 });
 export type AgentFile = Static<typeof AgentFile>;

@@ -28,11 +28,11 @@ export async function startNodeRole(config: NodeConfig): Promise<Role> {
   });
   const ready = { ftpPort: node.ftpPort, webPort: node.webPort };
   const isLocal = rest.host === "localhost" || (isIP(rest.host) !== 0 && isLoopback(rest.host));
-  if (isLocal) log.info({ host: rest.host, ...ready }, "FTP and web serve this machine only");
+  if (isLocal) log.info({ host: rest.host, ...ready }, "FTP and web serve this server only");
   else
     log.warn(
       { host: rest.host, ...ready },
-      "FTP and web serve other machines: this kind of node is meant for small machines",
+      "FTP and web serve other hosts: this kind of node is meant for small servers",
     );
   const agent = await startAgentOf(node, config, log).catch(async (error: unknown) => {
     await node.close();

@@ -1,4 +1,4 @@
-/** The one-time token that makes a machine a node: the gateway's address, the key that it must present, and a secret. */
+/** The one-time token that makes a server a node: the gateway's address, the key that it must present, and a secret. */
 import { type Static, Type } from "typebox";
 import { Value } from "typebox/value";
 import { Secret } from "#lib/secret.ts";
@@ -15,8 +15,8 @@ export interface JoinToken {
   /** `https://gateway.example:7443` */
   url: string;
   /**
-   * SHA-256 of the public key in the gateway's certificate, base64url; no other key is trusted. Null: the certificate must
-   * come from an authority that the machine trusts.
+   * SHA-256 of the public key in the gateway's certificate, base64url; no other key is trusted. Null: the certificate must come
+   * from an authority that the server trusts.
    */
   pin: string | null;
   secret: Secret;

@@ -1,4 +1,4 @@
-/** Makes this machine a node of the gateway that a token names, before the agent runs for the first time. */
+/** Makes this server a node of the gateway that a token names, before the agent runs for the first time. */
 import { createHash, generateKeyPairSync } from "node:crypto";
 import { access, constants } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -22,7 +22,7 @@ export interface Joined {
 
 const tokenDigestOf = (secret: Secret) => createHash("sha256").update(secret.reveal()).digest("hex");
 
-/** Whether the machine has already joined with this token. @throws Error when the text is not a token */
+/** Whether the server has already joined with this token. @throws Error when the text is not a token */
 export async function hasJoinedWith(token: string, configPath: string): Promise<boolean> {
   const { url, pin, secret } = parseJoinToken(token);
   const file = await findAgentFile(configPath);
@@ -33,9 +33,9 @@ export async function hasJoinedWith(token: string, configPath: string): Promise<
 }
 
 /**
- * Creates the node's key, registers it with the gateway, and writes the agent's file. A machine that has joined before
- * remains the same node.
- * @param token the output of `deedhouse node add` or `deedhouse node token`: valid for one machine and 24 hours
+ * Creates the node's key, registers it with the gateway, and writes the agent's file. A server that has joined before remains
+ * the same node.
+ * @param token the output of `deedhouse node add` or `deedhouse node token`: valid for one server and 24 hours
  * @param configPath the agent's file, in an existing folder: `/etc/deedhouse/agent.json`
  * @throws Error that says what to do; then nothing was written
  */

@@ -76,7 +76,7 @@ export const JoinBody = Type.Object({
   /** The node's public key: `publicKeyText`. Its private key signs the request. */
   publicKey: Type.String({ maxLength: 200 }),
   agentVersion: Type.String({ maxLength: 100 }),
-  /** The node that the machine already is: the token must be for the same one. */
+  /** The node that the server already is: the token must be for the same one. */
   node: Type.Optional(Type.String({ maxLength: 100 })),
 });
 export type JoinBody = Static<typeof JoinBody>;

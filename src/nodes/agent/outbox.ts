@@ -6,7 +6,7 @@ import type { Random } from "#lib/random.ts";
 import { type GatewayChannel, GatewayRefused } from "#nodes/agent/gateway-channel.ts";
 import { type AnswerPart, type UsageReport, usageInReportMax } from "#nodes/agent/messages.ts";
 
-/** Fits in the largest request, beside the usage. */
+/** Fits in the largest request, together with the usage. */
 const answerPartsInReportMax = 2;
 /** By then the gateway no longer waits for the answer. */
 const answerKeptMs = 60_000;
@@ -62,8 +62,8 @@ export class Outbox {
         if (signal.aborted) return;
         failures += 1;
         log.warn({ err: error }, "a report did not reach the gateway");
-        // A report that the gateway does not understand would block all later ones. Its usage goes first: somebody waits for
-        // the answers, which are sent once more without it.
+        // A report that the gateway does not understand would block all later ones. Its usage is given up first: the gateway
+        // waits for the answers, which are sent once more without it.
         const isUseless = error instanceof GatewayRefused && uselessStatuses.has(error.status);
         if (isUseless) this.#forget(usage);
         if (!isUseless || usage.length > 0) this.#answers.unshift(...answers);

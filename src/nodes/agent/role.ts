@@ -14,11 +14,11 @@ import type { Role } from "#role.ts";
 export const agentHelp = `Usage: deedhouse node --agent [options]
 
 Runs the agent of a hosting node on this machine: it fetches the node's desired state from its gateway and applies it.
-deedhouse node install sets it up as a service; run it by hand to watch its log.
+deedhouse node install sets it up as a service; run it manually to watch its log.
 
 Options:
   --config <file>      the agent's configuration (default: "${machinePaths.agent}");
-                       node.json in the same folder holds the machine's settings
+                       node.json in the same folder holds the server's settings
   --log-level <level>  trace, debug, info, warn or error (default: "info")
   -h, --help           display help for command
 

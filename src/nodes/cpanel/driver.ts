@@ -116,7 +116,7 @@ async function ensure(panel: Panel, desired: DesiredAccount): Promise<void> {
   if (desired.suspended) await suspend(panel, account);
 }
 
-/** Nobody knows the main user's password: customers have an FTP account of their own. */
+/** The main user's password is not kept: customers have a separate FTP account. */
 async function create(panel: Panel, { identifier, uid, diskBytesMax }: DesiredAccount): Promise<PanelAccount> {
   const password = randomPassword(panel.random);
   const failure = await attempt(async () => {

@@ -15,7 +15,7 @@ const probeHashCost = 4;
 
 const List = Type.Array(Type.Object({ user: Type.String() }));
 
-/** Nobody stores it. The prefix satisfies panels that demand every kind of character. */
+/** It is not stored. The prefix satisfies panels that demand every kind of character. */
 export function randomPassword(random: Random): Secret {
   return new Secret(`aA1-${random.bytes(passwordBytes).toString("base64url")}`);
 }

@@ -62,7 +62,7 @@ const Uapi = Type.Object({
   }),
 });
 
-/** Needs no close: every call has its own connection. */
+/** Needs no close: every call opens a connection. */
 export function createWhm({ url, user, token, ca, requestMs = requestMsDefault }: WhmSettings): Whm {
   // Without session resumption, every connection checks the certificate.
   const agent = new Agent({ keepAlive: false, maxCachedSessions: 0 });

@@ -1,7 +1,7 @@
 import { dayMs } from "#lib/clock.ts";
 import type { ConnectionLimitsOptions } from "#lib/net/connection-limits.ts";
 
-/** Every limit of the embedded node. The defaults suit one small machine; tests make some of them smaller. */
+/** Every limit of the embedded node. The defaults suit one small server; tests make some of them smaller. */
 export interface EmbeddedNodeLimits {
   /** All FTP sessions, before and after login. */
   sessionsMax: number;
@@ -19,7 +19,7 @@ export interface EmbeddedNodeLimits {
   guessDelayMs: number;
   /**
    * An address with this many wrong guesses within `addressWindowMs` is banned for `addressBanMs`. Guesses count as wrong while
-   * they are being checked; further ones wait. An account that is known at the address has a budget of its own.
+   * they are being checked; further ones wait. An account that is known at the address has a separate budget.
    */
   addressGuessesMax: number;
   addressWindowMs: number;
@@ -105,7 +105,7 @@ export function connectionShares(limits: EmbeddedNodeLimits, listener: "ftp" | "
     listener === "ftp"
       ? [limits.sessionsMax, limits.addressSessionsMax, limits.loginMs]
       : [limits.webConnectionsMax, limits.webAddressConnectionsMax, limits.webRequestMs];
-  // No connection stays half-open for long: sessions and requests have timeouts of their own, with a reply.
+  // No connection stays half-open for long: sessions and requests have separate timeouts, with a reply.
   const sourceHalfOpenMax = sourceConnectionsMax;
   return { connectionsMax, sourceConnectionsMax, sourceHalfOpenMax, halfOpenMs, reservedPercent, fewConnectionsMax };
 }

@@ -1,6 +1,6 @@
 /**
- * The embedded hosting node: FTP and web of all accounts in one process, for development and small machines. It serves
- * loopback by default. `dataDir` belongs to one node at a time:
+ * The embedded hosting node: FTP and web of all accounts in one process, for development and small servers. It serves loopback
+ * by default. `dataDir` belongs to one node at a time:
  *
  *     accounts/<uid>.json   the desired state of an account
  *     homes/<uid>/www/      the account's files

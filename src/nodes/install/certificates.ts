@@ -8,7 +8,7 @@ import { type Machine, readText } from "#nodes/install/machine.ts";
 import type { Step } from "#nodes/install/plan.ts";
 
 export interface CertificateStep extends Omit<FileStep, "content" | "isSecret"> {
-  /** The host name of the certificate, known once the machine has joined. */
+  /** The host name of the certificate, known once the server has joined. */
   host: () => Promise<string>;
   /** The operator's own file, key and chain, to copy to `path`. */
   given?: string;

@@ -99,12 +99,12 @@ async function hasAccess(machine: Machine, place: string, { mode, group }: Acces
 
 async function setAccess(machine: Machine, place: string, { mode, group }: Access): Promise<void> {
   const gid = await groupId(machine, group);
-  if (gid === undefined) throw new Error(`the machine has no group ${group}`);
+  if (gid === undefined) throw new Error(`the server has no group ${group}`);
   await chown(place, 0, gid);
   await chmod(place, mode);
 }
 
-/** Reads the group from the machine's tree, which may be another system's. */
+/** Reads the group from the server's file tree, which may be another system's. */
 async function groupId(machine: Machine, group = "root"): Promise<number | undefined> {
   if (group === "root") return 0;
   const line = (await readText(machine, "/etc/group"))?.split("\n").find((entry) => entry.startsWith(`${group}:`));

@@ -1,4 +1,4 @@
-/** Checks whether a machine can become a node. */
+/** Checks whether a server can become a node. */
 
 import { stat } from "node:fs/promises";
 import { ignoreMissing } from "#nodes/atomic-file.ts";
@@ -15,5 +15,5 @@ export async function checkFitness(machine: Machine): Promise<void> {
   if ((await stat(onMachine(machine, "/usr/bin/systemctl")).catch(ignoreMissing)) === undefined) {
     throw new Error("a node needs systemd for its services, and this system does not have it");
   }
-  if (process.getuid?.() !== 0) throw new Error("only root can make a machine a node: run it with sudo");
+  if (process.getuid?.() !== 0) throw new Error("only root can make a server a node: run it with sudo");
 }

@@ -1,4 +1,4 @@
-/** Makes a machine a node: from the operator's options to the check of the result. */
+/** Makes a server a node: from the operator's options to the check of the result. */
 import { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { join } from "node:path";
@@ -29,7 +29,7 @@ export interface InstallRequest extends Omit<InstallOptions, "settings"> {
 
 /**
  * Plans the installation.
- * @throws Error that says why the machine cannot become a node, or which option is invalid
+ * @throws Error that says why the server cannot become a node, or which option is invalid
  */
 export async function planOf(
   machine: Machine,
@@ -47,7 +47,7 @@ export async function planOf(
   return { plan: installPlan(machine, { ...request, settings }), settings };
 }
 
-/** @throws Error that says what to look at */
+/** @throws Error that says what to check */
 export async function probeNode(machine: Machine, settings: MachineSettings, clock: Clock): Promise<void> {
   const pem = (await readText(machine, machinePaths.ftpCertificate)) ?? "";
   const { ftp, web } = localEndpoints(settings);
@@ -64,6 +64,6 @@ async function watchAgent(machine: Machine): Promise<void> {
     if (check > 0) await sleep(agentCheckPauseMs);
     const { stdout } = await machine.run("systemctl", ["is-active", agentService]);
     if (stdout.trim() === "active") continue;
-    throw new Error(`the agent is "${stdout.trim()}": look at journalctl -u ${agentService}`);
+    throw new Error(`the agent is "${stdout.trim()}": see journalctl -u ${agentService}`);
   }
 }

@@ -1,4 +1,4 @@
-/** The plan that makes an empty Debian 12 machine a node of ProFTPD and nginx. */
+/** The plan that makes an empty Debian 12 server a node of ProFTPD and nginx. */
 import { join } from "node:path";
 import type { Clock } from "#lib/clock.ts";
 import { type CertificateStep, certificateStep } from "#nodes/install/certificates.ts";

@@ -233,7 +233,7 @@ test("where systemd does not run, services are set to start with the machine, an
   assert.deepEqual(
     done.filter((summary) => summary.startsWith("enable ")),
     units.map(
-      (unit) => `enable ${unit}; it will start when the machine boots, because systemd is not running there now`,
+      (unit) => `enable ${unit}; it will start when the server boots, because systemd is not running there now`,
     ),
   );
   assert.ok(!machine.changed.some((command) => command.startsWith("systemctl restart")));

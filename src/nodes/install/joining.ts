@@ -7,12 +7,12 @@ import { type Machine, onMachine, readText } from "#nodes/install/machine.ts";
 import type { Step } from "#nodes/install/plan.ts";
 import { machinePaths } from "#nodes/proftpd-nginx/machine-settings.ts";
 
-/** Placeholder in plans that are shown before the machine has joined: the gateway sends the real one. */
+/** Placeholder in plans that are shown before the server has joined: the gateway sends the real one. */
 const unknownSiteDomain = "site-domain.of.the.gateway.invalid";
 
 /**
- * @param token the output of `deedhouse node token`; not needed once the machine has joined. With a token other than the one
- *   it joined with, the machine joins again: the gateway has a new address or key, or no longer knows the machine's key.
+ * @param token the output of `deedhouse node token`; not needed once the server has joined. With a token other than the one
+ * it joined with, the server joins again: the gateway has a new address or key, or no longer knows the server's key.
  */
 export function joinStep(machine: Machine, token: string | undefined, clock: Clock): Step {
   return {
@@ -22,7 +22,7 @@ export function joinStep(machine: Machine, token: string | undefined, clock: Clo
       if (token === undefined) {
         if (isThere) return undefined;
         const advice = "give --token-file with the output of deedhouse node token <id>";
-        throw new Error(`the machine has not joined a gateway yet: ${advice}`);
+        throw new Error(`the server has not joined a gateway yet: ${advice}`);
       }
       if (await hasJoinedWith(token, file)) return undefined;
       const again = isThere ? " again" : "";

@@ -1,4 +1,4 @@
-/** The machine that becomes a node: its files below a root folder, and its programs. */
+/** The server that becomes a node: its files below a root folder, and its programs. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -22,7 +22,7 @@ export interface Machine {
   run(program: string, args: readonly string[]): Promise<Outcome>;
 }
 
-/** The path of a machine's file as this process sees it. */
+/** The path of a server's file as this process sees it. */
 export const onMachine = ({ root }: Pick<Machine, "root">, path: string) => join(root, path);
 
 /** A file's text, or undefined. */
@@ -33,7 +33,7 @@ export async function readText(machine: Pick<Machine, "root">, path: string): Pr
 /** This machine, or the system whose tree is below another root. */
 export function openMachine(root: string): Machine {
   const isHere = root === "/";
-  // Debian's path, because `deedhouse` may have put its own Node on the path.
+  // Debian's path, because `deedhouse` may have put another Node on the path.
   const env = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C.UTF-8", DEBIAN_FRONTEND: "noninteractive" };
   return {
     root,

@@ -1,6 +1,6 @@
 /**
- * A plan is a list of steps. Each step checks the machine and describes the change that it needs. The dry run, the real run,
- * and the second run that does nothing all use the same check.
+ * A plan is a list of steps. Each step checks the server and describes the change that it needs. The dry run, the real run, and
+ * the second run that does nothing all use the same check.
  */
 
 export interface Change {

@@ -30,7 +30,7 @@ async function patiently(clock: Clock, unit: string, probe: () => Promise<void>)
       return await probe();
     } catch (error) {
       if (clock.monotonicMs() > deadlineMs) {
-        throw new Error(`${(error as Error).message}: look at journalctl -u ${unit}`);
+        throw new Error(`${(error as Error).message}: see journalctl -u ${unit}`);
       }
       await sleep(pauseMs);
     }

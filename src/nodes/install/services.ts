@@ -67,7 +67,7 @@ function start(machine: Machine, unit: string, verb: "start" | "restart" | "enab
 
 function enableLater(machine: Machine, unit: string): Change {
   return {
-    summary: `enable ${unit}; it will start when the machine boots, because systemd is not running there now`,
+    summary: `enable ${unit}; it will start when the server boots, because systemd is not running there now`,
     detail: `systemctl enable ${unit}`,
     async apply() {
       await mustRun(machine, "systemctl", ["enable", unit]);

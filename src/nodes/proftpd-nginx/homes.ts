@@ -35,7 +35,7 @@ export class Homes {
   }
 
   /**
-   * Root owns the home, so that nobody can remove our marker from it or replace `www` by a link.
+   * Root owns the home, so that its user can neither remove our marker from it nor replace `www` by a link.
    * @returns the bytes that the empty `www` itself takes of the quota
    */
   make(uid: number): number {

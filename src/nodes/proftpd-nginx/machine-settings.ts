@@ -90,7 +90,7 @@ function parseJson(file: string, text: string): unknown {
   }
 }
 
-/** All settings of a node that has the machine for itself. */
+/** All settings of a node that has the server for itself. */
 export function nodeSettingsOf(machine: MachineSettings, siteDomain: string): ProftpdNodeSettings {
   const { address, ftpPort, passivePorts, publicAddress, httpPort, httpsPort, limits } = machine;
   return {
@@ -119,7 +119,7 @@ export function nodeSettingsOf(machine: MachineSettings, siteDomain: string): Pr
   };
 }
 
-/** The servers' addresses on the machine itself, for the agent's probes. */
+/** The local addresses of the FTP and web servers, for the agent's probes. */
 export function localEndpoints({ address, ftpPort, httpPort }: MachineSettings): { ftp: Endpoint; web: Endpoint } {
   const host = { "0.0.0.0": "127.0.0.1", "::": "::1" }[address] ?? address;
   return { ftp: { host, port: ftpPort }, web: { host, port: httpPort } };

@@ -31,7 +31,7 @@ import type { ProftpdNodeSettings } from "#nodes/proftpd-nginx/settings.ts";
 import { findStrays, type Strays } from "#nodes/proftpd-nginx/strays.ts";
 
 export interface ProftpdNode extends AgentNode {
-  /** Homes and host names on the machine that belong to no account. */
+  /** Homes and host names on the server that belong to no account. */
   strays(): Promise<Strays>;
 }
 
@@ -56,7 +56,7 @@ export async function createProftpdNode(options: ProftpdNodeOptions): Promise<Pr
   }
 }
 
-/** A second agent would work with records from its own start, and restore old passwords. */
+/** A second agent would work with the records that it read when it started, and restore old passwords. */
 function lockNode({ stateFolder }: ProftpdNodeSettings): Disposable {
   try {
     return lockFolder(stateFolder);

@@ -55,7 +55,7 @@ export class OneTimeLogins {
     }
   }
 
-  /** Removes all one-time logins: nobody would remove them later. */
+  /** Removes all one-time logins: nothing would remove them later. */
   async close(): Promise<void> {
     this.#options.logins.removeAllOnce();
     await this.#options.logins.write();

@@ -105,6 +105,6 @@ async function reopenLogs(webPidFile: string, log: Log): Promise<void> {
     if (!(pid > 0)) throw new Error("nginx's pid file is empty");
     process.kill(pid, "SIGUSR1");
   } catch (error) {
-    log.error({ err: error }, "nginx could not be told to reopen its logs");
+    log.error({ err: error }, "the signal to reopen its logs did not reach nginx");
   }
 }

@@ -164,7 +164,7 @@ function logLines(settings: ProftpdNodeSettings): string[] {
     `SystemLog ${paths.ftpLog}`,
     "TransferLog none",
     "WtmpLog off",
-    // Tells the agent which accounts' files have changed.
+    // Reports to the agent which accounts' files have changed.
     'LogFormat activity "%{uid} %m"',
     `ExtendedLog ${paths.ftpActivity} AUTH,WRITE,EXIT activity`,
   ];

@@ -57,7 +57,7 @@ function processOwners(): Map<number, number> {
   return owners;
 }
 
-/** Whether a process is a session of this ProFTPD, or of one that has ended: the machine may have another node. */
+/** Whether a process is a session of this ProFTPD, or of one that has ended: the server may have another node. */
 function isOf(pid: number, ftpPidFile: string): boolean {
   const parent = Number(statFields(pid)[1]);
   return parent === 1 || parent === Number(read(ftpPidFile));
@@ -71,7 +71,7 @@ function sessionsBeforeLogin(ftpPidFile: string): number[] {
   return children.split(" ").filter(Boolean).map(Number);
 }
 
-/** In ticks since the machine's start. */
+/** In ticks since the system's start. */
 function startOf(pid: number): number {
   return Number(statFields(pid)[19]);
 }

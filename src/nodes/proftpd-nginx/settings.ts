@@ -6,7 +6,7 @@ export interface ProftpdNodeSettings {
   rootFolder: string;
   /** Records, login file, quota tables, sums. */
   stateFolder: string;
-  /** Pid files, sockets, the scoreboard. A restart of the machine may empty it. */
+  /** Pid files, sockets, the scoreboard. A reboot may empty it. */
   runFolder: string;
   logFolder: string;
   /** Sites answer at `<identifier>.<siteDomain>`. */
@@ -149,7 +149,7 @@ export function nodePaths({ rootFolder, stateFolder, runFolder, logFolder }: Pro
 
 export type NodePaths = ReturnType<typeof nodePaths>;
 
-/** The lowest uid of accounts, far above the machine's own users. */
+/** The lowest uid of accounts, far above the system's users. */
 export const uidMin = 200_000;
 
 /** The empty file in a home that makes nginx answer 503. Hidden from FTP, and in a folder that only root can change. */

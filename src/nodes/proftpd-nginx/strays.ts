@@ -1,4 +1,4 @@
-/** What a reconciliation needs to know about a machine besides its accounts. */
+/** What a reconciliation needs to know about a server in addition to its accounts. */
 import type { Homes } from "#nodes/proftpd-nginx/homes.ts";
 import type { Records } from "#nodes/proftpd-nginx/records.ts";
 

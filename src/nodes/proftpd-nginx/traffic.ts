@@ -19,7 +19,7 @@ export interface TrafficCountOptions {
   isAccount: (uid: number) => boolean;
   onChange: (uid: number) => void;
   logBytesMax: number;
-  /** Tells nginx to reopen its logs. */
+  /** Signals nginx to reopen its logs. */
   reopenLogs: () => void;
 }
 

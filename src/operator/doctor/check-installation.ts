@@ -55,9 +55,8 @@ async function checkDatabaseClock({ database, clock }: OpenOperatorContext): Pro
   const [row] = await database.query(databaseTime, {});
   const serverMs = row?.now.getTime() ?? beforeMs;
   const skewMs = Math.max(beforeMs - serverMs, serverMs - clock.now().getTime(), 0);
-  if (skewMs < skewMsMax)
-    return { check: "database clock", result: "ok", text: "its clock agrees with this machine's" };
-  const text = `its clock and this machine's differ by ${Math.round(skewMs / 1000)} s`;
+  if (skewMs < skewMsMax) return { check: "database clock", result: "ok", text: "its clock agrees with this server's" };
+  const text = `its clock and this server's differ by ${Math.round(skewMs / 1000)} s`;
   return {
     check: "database clock",
     result: "warning",
@@ -84,7 +83,8 @@ async function checkRegistries(context: OpenOperatorContext): Promise<Finding[]>
   }
   return registries.map(({ registry, owner, circuit, paused, maintenance, live_orders, open_messages }) => {
     const check = `registry ${registry}`;
-    if (owner !== "alive") return fault(check, `its owner: ${owner}`, "Start deedhouse worker, or deedhouse start.");
+    if (owner !== "alive")
+      return fault(check, `its session holder: ${owner}`, "Start deedhouse worker, or deedhouse start.");
     if (circuit !== "closed") {
       return fault(check, `it is away: its circuit is ${circuit}`, `See why: deedhouse registry probe ${registry}`);
     }
@@ -105,7 +105,7 @@ async function checkNodes(context: OpenOperatorContext): Promise<Finding[]> {
     const check = `node ${id}`;
     const seen = last_seen_at ? `last seen ${last_seen_at.toISOString()}` : "never seen";
     if (away.has(id))
-      return fault(check, `it is away, ${seen}`, `Look at its machine and agent: deedhouse node show ${id}`);
+      return fault(check, `it is away, ${seen}`, `Check its server and agent: deedhouse node show ${id}`);
     return { check, result: "ok", text: `${state}, ${accounts_count} of ${accounts_max} accounts, ${seen}` };
   });
 }

@@ -15,7 +15,7 @@ export function addDoctorCommand(program: Command): void {
     .addHelpText(
       "after",
       "\nResellers: whether the service answers, whether the clocks agree, and whether key and secret are accepted." +
-        "\nOperators: the database, workers, registries, hosting nodes and alarms, on the machine of deedhouse start, with --data" +
+        "\nOperators: the database, workers, registries, hosting nodes and alarms, on the server of deedhouse start, with --data" +
         "\nor with DATABASE_URL. Exit code 1 when something is wrong." +
         "\n\nExamples:\n  deedhouse doctor --profile live\n  deedhouse doctor --data /srv/deedhouse --json",
     );

@@ -30,7 +30,7 @@ export function addDomainNameCommands(program: Command): void {
   ).addHelpText(
     "after",
     "\nOnly this database changes, never the registry. A difference is recorded in the name's history, and raises an" +
-      "\nalarm if we had set the value. A name that seems gone leaves its portfolio after a second look, a day later." +
+      "\nalarm if we had set the value. A name that seems gone leaves its portfolio after a second check, a day later." +
       "\n\nExample:\n  deedhouse operator domains sync hello.example",
   );
   addTimeoutOption(sync, "for the registry").action(
@@ -132,7 +132,8 @@ async function syncName(context: OpenOperatorContext, name: string, timeout: num
       return { domain_name: name, status: differences.length > 0 ? "taken over" : "unchanged", differences };
     }
     default: {
-      const status = answer.departure === "left" ? "has left the portfolio" : "seems gone: looked at again in a day";
+      const status =
+        answer.departure === "left" ? "has left the portfolio" : "seems gone: it will be checked again in a day";
       return { domain_name: name, status, reason: answer.reason, differences: undefined };
     }
   }
@@ -149,7 +150,7 @@ function addAdoptCommand(domains: Command): void {
   const adopt = operatorCommand(
     domains,
     "adopt <name>",
-    "give an account a name that the registry holds for nobody here",
+    "give an account a name that the registry shows as ours but no account here has",
   )
     .requiredOption("--account <account>", "the account that gets it")
     .option("--expires <time>", "the end of its term, for a registry that does not show it", pointInTime)

@@ -93,7 +93,7 @@ function addTermOptions(command: Command): Command {
     .option("--traffic-mb <n>", "the traffic of a site in a month; 0: unlimited", wholeNumber(0, trafficMbMax))
     .option(
       "--host-names <n>",
-      "the maximum number of host names, beside the platform's own",
+      "the maximum number of host names, in addition to the platform's",
       wholeNumber(0, hostNamesMost),
     )
     .option("--no-ftp", "without FTP login")

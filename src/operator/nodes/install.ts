@@ -32,23 +32,21 @@ interface NodeInstallOptions {
 
 export function addNodeInstallCommand(program: Command): void {
   const port = wholeNumber(1, portMax);
-  commandGroup(program, "node", "hosting nodes: the machines of hosting accounts")
+  commandGroup(program, "node", "hosting nodes: the servers of hosting accounts")
     .command("install")
-    .description(
-      "set up this machine (Debian 12) as a hosting node of ProFTPD and nginx; a repeat brings it up to date",
-    )
+    .description("set up this server (Debian 12) as a hosting node of ProFTPD and nginx; a repeat brings it up to date")
     .addOption(
       new Option(
         "--token-file <file>",
-        "the output of deedhouse node token <id>, valid for one machine and 24 hours; - is standard input",
+        "the output of deedhouse node token <id>, valid for one server and 24 hours; - is standard input",
       ).conflicts("token"),
     )
-    .option("--token <token>", "the token itself; other users of the machine can see it while this runs")
+    .option("--token <token>", "the token itself; other users of the server can see it while this runs")
     .option("--dry-run", "show the changes without making them")
     .option("--yes", "do not ask for confirmation")
     .option("--host-name <name>", "the FTP server's name for customers and for its certificate", hostname())
     .option("--address <ip>", "listen on this address only; 0.0.0.0 is any, :: includes IPv6")
-    .option("--public-address <ip>", "the machine's address for customers, if it is behind NAT")
+    .option("--public-address <ip>", "the server's address for customers, if it is behind NAT")
     .option("--ftp-port <n>", "instead of 21", port)
     .option("--passive-ports <from-to>", "FTP data ports, one per transfer, instead of 30000-30999", portRange)
     .option("--http-port <n>", "instead of 80", port)
@@ -92,7 +90,7 @@ async function install(options: NodeInstallOptions): Promise<void> {
     });
     const changes = await pendingChanges(plan);
     show(changes, options.dryRun === true);
-    if (changes.length === 0) print("Nothing to change: the machine is set up.");
+    if (changes.length === 0) print("Nothing to change: the server is set up.");
     if (options.dryRun) return;
     if (changes.length > 0) {
       if (options.yes !== true) await confirm();

@@ -13,10 +13,10 @@ import { CommandFailure, exitCodes } from "../../../client/cli/failures.ts";
 import { note, print, printFields, printTable } from "../../../client/cli/output.ts";
 
 export function addNodeCommands(program: Command): void {
-  const nodes = commandGroup(program, "node", "hosting nodes: the machines of hosting accounts").addHelpText(
+  const nodes = commandGroup(program, "node", "hosting nodes: the servers of hosting accounts").addHelpText(
     "after",
     "\nWithout a command: run an embedded hosting node alone; configured by environment variables (src/config.ts)" +
-      "\nWith --agent: run the agent of a node of ProFTPD and nginx; has its own --help",
+      "\nWith --agent: run the agent of a node of ProFTPD and nginx; see its --help",
   );
   addNodeRowCommands(nodes);
   addListCommands(nodes);
@@ -25,7 +25,7 @@ export function addNodeCommands(program: Command): void {
   operatorCommand(
     nodes,
     "remove <id>",
-    "remove a hosting node without accounts from the database; the machine stays unchanged",
+    "remove a hosting node without accounts from the database; its server stays unchanged",
   )
     .addHelpText("after", "\nExample:\n  deedhouse node remove web-7")
     .action(

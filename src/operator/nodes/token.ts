@@ -7,10 +7,10 @@ import type { OpenOperatorContext } from "#operator/context.ts";
 import { OperatorError } from "#operator-error.ts";
 
 export function addTokenCommand(nodes: Command): void {
-  operatorCommand(nodes, "token <id>", "make a token that turns one machine into this node, within 24 hours")
+  operatorCommand(nodes, "token <id>", "make a token that turns one server into this node, within 24 hours")
     .addHelpText(
       "after",
-      "\nIt replaces the node's earlier tokens. The machine that already is the node needs a new one when the" +
+      "\nIt replaces the node's earlier tokens. The server that already is the node needs a new one when the" +
         "\ngateway's address or TLS key changes." +
         "\n\nExample:\n  deedhouse node token web-7",
     )
@@ -28,9 +28,9 @@ export async function findToken(context: OpenOperatorContext, id: string) {
 }
 
 const machineNext =
-  "on its machine, within 24 hours: deedhouse node install --token-file -, with the token as its input";
+  "on its server, within 24 hours: deedhouse node install --token-file -, with the token as its input";
 const embeddedNext =
-  "on its machine, within 24 hours: deedhouse node, with DEEDHOUSE_NODE_TOKEN_FILE naming a file that contains the token";
+  "on its server, within 24 hours: deedhouse node, with DEEDHOUSE_NODE_TOKEN_FILE naming a file that contains the token";
 
 /** @throws OperatorError */
 async function makeToken(context: OpenOperatorContext, id: string) {

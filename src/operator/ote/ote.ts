@@ -183,8 +183,8 @@ function listenForInterruption(): Interruption {
   };
   for (const signal of endingSignals) process.on(signal, interrupt);
   // In other commands a closed reader (`| head`) ends the tool at once; here that would leave names behind.
-  process.stdout.removeAllListeners("error").on("error", () => stop("Nobody reads the output"));
-  process.stderr.on("error", () => stop("Nobody reads the output"));
+  process.stdout.removeAllListeners("error").on("error", () => stop("The output is no longer read"));
+  process.stderr.on("error", () => stop("The output is no longer read"));
   return {
     signal: controller.signal,
     unlessFails(work) {

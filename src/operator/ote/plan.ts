@@ -131,7 +131,7 @@ async function preparePasswordChange(
   if (list || dryRun) return { password, begin: () => undefined, end: () => undefined, findAdvice: () => undefined };
   if (host !== undefined || port !== undefined) {
     const advice =
-      "If the change failed halfway, nobody could complete it. Write a separate profile for the test system.";
+      "If the change failed halfway, it could not be completed. Write a separate profile for the test system.";
     throw new CommandFailure(
       "the password can be changed only at the profile's host, not at --host",
       exitCodes.usage,

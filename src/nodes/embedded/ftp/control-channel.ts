@@ -2,7 +2,7 @@
  * The control connection: reads lines, writes replies, and switches to TLS.
  *
  * Commands run one after the other; commands sent ahead wait, up to a limit. When TLS starts, waiting commands are discarded:
- * they arrived unencrypted, and somebody else may have injected them (RFC 4217 §15.1).
+ * they arrived unencrypted, and an attacker may have injected them (RFC 4217 §15.1).
  */
 import { isUtf8 } from "node:buffer";
 import type { Socket } from "node:net";

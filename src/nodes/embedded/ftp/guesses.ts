@@ -32,8 +32,8 @@ interface Budget {
 const accountCharsMax = 253;
 
 /**
- * Counts wrong passwords per source over all its connections, and bans a source for a while. An account that has lately
- * logged in from the source has its own count, so a neighbour behind the same NAT who guesses does not lock it out.
+ * Counts wrong passwords per source over all its connections, and bans a source for a while. An account that has lately logged
+ * in from the source has a separate count, so a neighbour behind the same NAT who guesses does not lock it out.
  */
 export class AddressGuesses {
   readonly #clock: Clock;
