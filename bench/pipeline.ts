@@ -133,7 +133,8 @@ async function runPipeline(system: System, prefix: string, count: number): Promi
       const amounts = { requestsCount: count, connectionsCount: clientsCount };
       const { latenciesMs } = await startLoad({ ...place, ...amounts, requests, statusExpected: 202 }, onStart);
       const { median, p95 } = summarize([...latenciesMs]);
-      const living = "SELECT EXISTS (SELECT FROM orders WHERE status IN ('NotProvisioned', 'Processing', 'Pending'))";
+      const living =
+        "SELECT EXISTS (SELECT FROM orders WHERE status IN ('NotProvisioned', 'Processing', 'Pending'))";
       while ((await client.query<{ exists: boolean }>(living)).rows[0]?.exists) await sleep(endPollMs);
       process.stdout.write(`${prefix}: 202 after ${median.toFixed(0)} ms (median), ${p95.toFixed(0)} ms (p95)\n`);
     });
