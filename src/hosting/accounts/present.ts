@@ -79,7 +79,9 @@ export const hostingStatusShape = Type.Enum(["Ready", "Provisioning", "Suspended
 export type ShownStatus = Static<typeof hostingStatusShape>;
 
 const suspensionShape = Type.Object({
-  by: Type.Enum(["reseller", "operator"], { description: "You, or the operator. Each lifts only the suspension that they requested." }),
+  by: Type.Enum(["reseller", "operator"], {
+    description: "You, or the operator. Each lifts only the suspension that they requested.",
+  }),
   since: instant,
   reason: Type.Optional(Type.String({ description: "Yours.", examples: ["invoice 4711 is unpaid"] })),
 });
