@@ -43,7 +43,7 @@ test("ARCHITECTURE.md names only functions, columns and notifications that there
   assert.deepEqual(dead, [], "correct the name, or the sentence");
 });
 
-/** Idioms that are hard to read for whoever learned English from documentation, each with what to write instead. */
+/** Idioms that are hard to read for people who learned English from documentation, each with what to write instead. */
 const idioms: [RegExp, string][] = [
   [/\bbeside\b/i, "next to, in addition to"],
   [/\b(no|some|every|any)body\b/i, "name who it is, or use the passive voice"],
