@@ -14,12 +14,12 @@ import { drawStates, type Layout } from "../harness/state-drawing.ts";
 /** The tables of each page, by the names of their placeholders. */
 const pages: Record<string, Record<string, string>> = {
   "docs/states.md": {
-    orders: printRows(orderStates.transitions),
-    renewals: printRows(renewalTransitions),
-    "hosting accounts": printRows(hostingTransitions),
+    orders: printStates(orderStates.transitions),
+    renewals: printStates(renewalTransitions),
+    "hosting accounts": printStates(hostingTransitions),
   },
   "docs/hosting.md": {
-    moves: printRows(moveTransitions),
+    moves: printStates(moveTransitions),
   },
   "docs/ote.md": {
     steps: printTable(
@@ -81,11 +81,17 @@ test("a state or a change that a drawing has no place for is an error, and so is
   assert.throws(() => drawStates(orders, withoutPending), /the table has no Pending/);
 });
 
-function printRows(transitions: readonly Transition<string, string>[]): string {
-  return printTable(
-    ["row", "state", "event", "next state"],
-    transitions.map(({ row, from, event, to }) => [row, from, event, to]),
+/** A line for each event and where it leads, with all states in which it does. */
+function printStates(transitions: readonly Transition<string, string>[]): string {
+  const lines = Map.groupBy(transitions, ({ row, from, event, to }) =>
+    [row, event, from === to ? "the same" : to].join("/"),
   );
+  const rows = [...lines.values()].map((alike) => {
+    const { row, event, from, to } = alike[0]!;
+    const states = alike.map((transition) => transition.from).join(", ");
+    return [row, states, event, from === to && alike.length > 1 ? "the same" : to];
+  });
+  return printTable(["row", "state", "event", "next state"], rows);
 }
 
 function printTable(head: string[], rows: string[][]): string {

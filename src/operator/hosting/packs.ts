@@ -159,7 +159,7 @@ function addOfferCommand(packs: Command): void {
   operatorCommand(packs, "offer", "set who can buy a service pack")
     .argument("<id>", "its number", packId)
     .option("--to <account...>", "only these accounts")
-    .option("--to-all", "everybody")
+    .option("--to-all", "all accounts")
     .addHelpText("after", "\nExample:\n  deedhouse operator packs offer 14490 --to acme")
     .action(
       onDatabase(async (context, id: number, { to, toAll = false }: { to?: string[]; toAll?: boolean }) => {
