@@ -169,7 +169,10 @@ describe("deedhouse ote", () => {
     const { registry, run, profilesFile } = await startStage(context);
     const unasked = await run();
     assert.equal(unasked.code, 2);
-    assert.match(unasked.stderr, /127\.0\.0\.1:\d+.*gate-one.*dh-ote-[0-9a-f]{6}\.test.*no confirmation is possible.*--yes/s);
+    assert.match(
+      unasked.stderr,
+      /127\.0\.0\.1:\d+.*gate-one.*dh-ote-[0-9a-f]{6}\.test.*no confirmation is possible.*--yes/s,
+    );
     const mistakes: [RegExp, ...string[]][] = [
       [/there is no step nonsense/, "--only", "nonsense"],
       [/there is no step nonsense/, "--expect", "nonsense=1000"],
