@@ -223,7 +223,7 @@ test("no two folders of src import each other, not by way of others either", () 
   assertNone(breaches.sort(), "move what both need to where both may reach it: of two folders one knows the other");
 });
 
-test("no two folders beside each other import each other, at any level of src", () => {
+test("no two folders next to each other import each other, at any level of src", () => {
   const imports = sources.flatMap((file) => importsOf(file).map((to) => ({ from: file.path, to })));
   assertNone(
     [...foldersInCircles(imports)].map(([pair, lines]) => [pair, ...lines].join("\n    ")),

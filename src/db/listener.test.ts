@@ -61,6 +61,8 @@ test("says when PostgreSQL listens on every channel: notifications from then on 
     await listener.listening();
     await runSql(url, "SELECT pg_notify($1, $1)", [channel]);
   }
+  // A connection that ends takes with it what PostgreSQL has not sent yet.
+  await nextHeartbeat(listener);
   await endSessions(url, "deedhouse-listener");
   await until(() => listener.aliveAsOf() === undefined);
   await listener.listening();

@@ -23,7 +23,7 @@ export default async function* printTimes(events: AsyncIterable<TestEvent>): Asy
     if (type !== "test:summary") continue;
     const seconds = data.duration_ms / 1000;
     if (data.file === undefined) {
-      total = row("all, beside each other", { ...data.counts, files: filesCount(areas), seconds });
+      total = row("all, at the same time", { ...data.counts, files: filesCount(areas), seconds });
       continue;
     }
     const area = areaOf(data.file);

@@ -23,7 +23,7 @@ export function circlesOf(next: ReadonlyMap<string, readonly string[]>): string[
   return circles;
 }
 
-/** "src/hosting: accounts and nodes" for each two folders beside each other of which each imports the other. */
+/** "src/hosting: accounts and nodes" for each two folders next to each other that import each other. */
 export function foldersInCircles(imports: readonly { from: string; to: string }[]): Map<string, string[]> {
   const edges = Map.groupBy(
     imports.flatMap(({ from, to }) => {
