@@ -37,7 +37,7 @@ export const mutations: readonly Mutation[] = [
     replacements: [
       {
         file: "src/domains/orders/steps/step.ts",
-        find: "if (state === \"Processing (send)\" && isInDoubt)",
+        find: 'if (state === "Processing (send)" && isInDoubt)',
         replace: "if (false)",
       },
       {
