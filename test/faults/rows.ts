@@ -14,7 +14,7 @@ export const allRows: readonly string[] = rowsOf(registrations).sort(byNumber);
 export const changeRows: readonly string[] = rowsOf(changes).sort(byNumber);
 
 /**
- * Counts the rows that these orders have passed.
+ * Counts the rows that those of these orders have passed which the table is about.
  * @throws Error when a history has an event that is not in the table
  */
 export async function readRowsPassed(
@@ -25,7 +25,7 @@ export async function readRowsPassed(
   const histories = await query<{ domain_name: string; events: string[] }>(
     `SELECT domain_name, array_agg(event ORDER BY h.id) AS events
      FROM orders AS o JOIN order_history AS h ON h.order_id = o.id
-     WHERE order_code = ANY($1) GROUP BY o.id`,
+     WHERE order_code = ANY($1) AND ${table.isOne} GROUP BY o.id`,
     [codes],
   );
   const passed = new Map<string, number>();

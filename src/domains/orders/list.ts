@@ -48,7 +48,8 @@ const pagesOfAll = newestFirst({
   name: "orders",
   total,
   keys: newestKeys,
-  row: `FROM (SELECT ${selectedOrder} FROM orders WHERE order_code = chosen.code) AS found`,
+  // With LIMIT each row is looked up: a plan for any number of rows would read all orders and join them.
+  row: `FROM (SELECT ${selectedOrder} FROM orders WHERE order_code = chosen.code LIMIT 1) AS found`,
   columns: orderColumns,
 });
 
