@@ -62,6 +62,22 @@ test("a create whose answer is lost is verified before it is cancelled (row 17)"
   await Promise.all(ends);
 });
 
+test("a create that the registry refuses ends as it would without the request to cancel it (rows 4, 5)", async (t) => {
+  const { gateway, reseller } = await start(t);
+  const labels = {
+    "reserved2302-": "FailedValidation",
+    "code-2302-": "FailedValidation",
+    "code-2306-": "FailedValidation",
+    "race-": "Errors",
+  } as const;
+  const ends = Object.entries(labels).map(async ([label, status]) => {
+    const order = await cancelSent(gateway, reseller, `${label}1.example`);
+    await assertEnds(gateway, reseller, order, status);
+    assert.deepEqual([creates(gateway, order.name).length, deletes(gateway, order.name).length], [1, 0], order.name);
+  });
+  await Promise.all(ends);
+});
+
 test("a name is kept when its add grace period is over before it can be deleted (row 17)", async (t) => {
   const { gateway, reseller } = await start(t, {
     registry: { graceDays: { add: 0, renew: 5, autoRenew: 45, redemption: 30, pendingDelete: 5 } },

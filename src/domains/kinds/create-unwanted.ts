@@ -20,6 +20,12 @@ const deletesMax = 5;
 
 const foundOf = ({ found }: Order) => found as FoundName;
 
+export const reserved: Plan = {
+  is: "refused",
+  as: "rejected",
+  reason: "the registry refuses the name as existing, yet does not hold it: it is reserved",
+};
+
 /** Whether the next plan is to delete the name: the operator cancels the order, and what its create has done is known. */
 export function isUnwanted({ cancel_requested_at, attempts, phase }: Order): boolean {
   const last = attempts.findLast(({ command }) => command.startsWith("domain:"));
@@ -27,8 +33,9 @@ export function isUnwanted({ cancel_requested_at, attempts, phase }: Order): boo
 }
 
 export function planUnwanted(sessions: RegistrySessions, order: Order, name: NameInfo): Plan {
+  const deletes = ofCommand(order.attempts, deleteName);
   // One that the registry refused, or certainly did not execute, explains nothing.
-  const mayBeDeleted = ofCommand(order.attempts, deleteName).some(
+  const mayBeDeleted = deletes.some(
     ({ answered_at, result_code }) => answered_at === null || isSuccess(result_code ?? 0),
   );
   switch (name.is) {
@@ -38,8 +45,11 @@ export function planUnwanted(sessions: RegistrySessions, order: Order, name: Nam
       if (mayBeDeleted) return { is: "deleted" };
       return { is: "refused", as: "failed", reason: "the name is held by another registrar" };
     case "absent":
-      if (mayBeDeleted || order.status !== "Pending") return { is: "deleted" };
-      return { is: "refused", as: "failed", reason: "the registry did not approve the registration" };
+      if (order.status === "Pending" && !mayBeDeleted) {
+        return { is: "refused", as: "failed", reason: "the registry did not approve the registration" };
+      }
+      // The registry refused the create: there was nothing to cancel.
+      return foundOf(order).exists && deletes.length === 0 ? reserved : { is: "deleted" };
     case "held-by-us":
       return planHeld(sessions, order, name.info);
   }

@@ -7,7 +7,7 @@ import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { ensureContacts, findKnownContact, forgetContacts } from "#domains/kinds/create-contacts.ts";
 import { ensureHosts } from "#domains/kinds/create-hosts.ts";
-import { answeredDelete, isUnwanted, planUnwanted } from "#domains/kinds/create-unwanted.ts";
+import { answeredDelete, isUnwanted, planUnwanted, reserved } from "#domains/kinds/create-unwanted.ts";
 import { launchObstacle } from "#domains/kinds/launch.ts";
 import { datesOf, registeredOf } from "#domains/kinds/registered.ts";
 import { type FoundName, type OrderedName, openSecret } from "#domains/kinds/registration.ts";
@@ -295,8 +295,7 @@ function planAbsent(sessions: RegistrySessions, order: Order): Plan {
   if (order.status === "Pending" || decision?.is === "denied") {
     return { is: "refused", as: "failed", reason: "the registry did not approve the registration" };
   }
-  const reason = "the registry refuses the name as existing, yet does not hold it: it is reserved";
-  return exists ? { is: "refused", as: "rejected", reason } : planCreate(sessions, order);
+  return exists ? reserved : planCreate(sessions, order);
 }
 
 async function planHeld(sessions: RegistrySessions, order: Order, info: DomainInfo): Promise<Plan> {
