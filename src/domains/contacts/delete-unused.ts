@@ -15,13 +15,13 @@ import { isOfName, isOfOrder } from "#domains/contacts/use.ts";
 import { awaitIdleTurn } from "#domains/portfolio/compare-names.ts";
 import { assertLeaseStands, lateFrameMs, mayBegin } from "#domains/registry/owner-lease.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
+import { dayMs } from "#lib/clock.ts";
 import { contactDelete } from "#registry/epp/commands/contact/delete.ts";
 import { type ContactInfo, contactInfo } from "#registry/epp/commands/contact/info.ts";
 import { EppNotSent, EppUnanswered, EppUnavailable } from "#registry/epp/errors.ts";
 import type { Lease } from "#registry/epp/pool/pool.ts";
 import type { EppResponse } from "#registry/epp/session.ts";
 
-const dayMs = 24 * 60 * 60_000;
 /** How long an object is kept after its last use: names come back, and orders are repeated. */
 const keptMs = 7 * dayMs;
 /** How often an object that is used is looked at. */

@@ -11,9 +11,9 @@ import { registeredOf, stillUnknown } from "#domains/orders/kind-create.ts";
 import { type Order, type OrderOutcome, orderTable, type Registered } from "#domains/orders/orders.ts";
 import type { OrderEvent } from "#domains/orders/states.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
+import { dayMs } from "#lib/clock.ts";
 import { domainDelete } from "#registry/epp/commands/domain/delete.ts";
 
-const dayMs = 24 * 60 * 60_000;
 const deleteName = "domain:delete";
 /** How many deletes one order may send; after that an operator decides. */
 const deleteAttemptsMax = 5;

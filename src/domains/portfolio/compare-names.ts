@@ -6,12 +6,9 @@ import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { lookAtName } from "#domains/portfolio/look-at-name.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
-import { sleep } from "#lib/clock.ts";
+import { dayMs, nightBefore, sleep } from "#lib/clock.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
-const dayMs = 24 * 60 * 60_000;
-/** 3:23 UTC. */
-const nightMs = (3 * 60 + 23) * 60_000;
 /** All names are looked at within 30 days: this leaves room for looks that fail, and for a registry that is busy. */
 const everyDays = 10;
 const batchRows = 100;
@@ -47,12 +44,6 @@ const namesToCompare = statement(
 );
 
 const noteLook = statement("domain-looked-at", "UPDATE domains SET looked_at = $now WHERE domain_name = $name", {});
-
-/** When the last night began. */
-function nightBefore(now: Date): Date {
-  const todayMs = Math.floor(now.getTime() / dayMs) * dayMs + nightMs;
-  return new Date(todayMs <= now.getTime() ? todayMs : todayMs - dayMs);
-}
 
 function dueBy({ clock }: Pick<Context, "clock">, { id, suffixes }: RegistryProfile) {
   const now = clock.now();

@@ -5,6 +5,7 @@ import { deleteInParts } from "#db/parts.ts";
 import { statement } from "#db/statement.ts";
 import type { OrderContext } from "#domains/orders/orders.ts";
 import { resolveKind } from "#domains/registry/kept-messages.ts";
+import { dayMs } from "#lib/clock.ts";
 
 const messageColumns = {
   registry: "text",
@@ -106,8 +107,6 @@ const dropOld = deleteInParts(
   "received_at < $received_before AND (done_at IS NOT NULL OR NOT needs_operator)",
   "received_at",
 );
-
-const dayMs = 24 * 60 * 60_000;
 
 /** Deletes messages that are older than the setting, but never one that waits for an operator. */
 export async function dropOldMessages({ database, clock, messageDays }: Context): Promise<void> {

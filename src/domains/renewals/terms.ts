@@ -1,8 +1,8 @@
 /** The arithmetic of terms. Registries count calendar years, and treat 29 February in different ways. */
 
+import { dayMs } from "#lib/clock.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
-const dayMs = 24 * 60 * 60_000;
 const halfYearMs = 183 * dayMs;
 /** Two exDates that differ by less are the same: a leap day, a time zone. */
 const toleranceMs = 2 * dayMs;

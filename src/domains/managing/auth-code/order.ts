@@ -6,10 +6,10 @@ import { type LockedName, placeAnswers, placeChange } from "#domains/managing/pl
 import { lockedStatus } from "#domains/portfolio/present.ts";
 import { ApiError } from "#errors.ts";
 import { newAuthCode } from "#lib/auth-code.ts";
+import { dayMs } from "#lib/clock.ts";
 import { flavourOf } from "#registry/flavours/flavours.ts";
 import type { UseCase } from "#use-case/use-case.ts";
 
-const dayMs = 24 * 60 * 60_000;
 /** RFC 5731 §2.3: only the registry can remove it. */
 const prohibitedStatus = "serverTransferProhibited";
 
