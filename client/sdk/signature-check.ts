@@ -6,22 +6,26 @@ import type { Answer, CallOptions, DescribedRequest, SignatureCheck } from "./ty
 
 const timeoutMs = 30_000;
 
-export interface SignatureCalls {
-  /** Shows what the service builds from a request, and whether a key of your account has signed it. */
-  checkSignature(request: DescribedRequest, options?: CallOptions): Promise<Answer<SignatureCheck>>;
-}
+/** What the service makes of a signature. */
+export class Signatures {
+  readonly #send: Send;
+  readonly #isUnsigned: boolean;
 
-export function signatureCalls(send: Send, isUnsigned = false): SignatureCalls {
-  return {
-    async checkSignature(request, { signal } = {}) {
-      const reply = await send({ method: "POST", path: "/signature-check", body: request, isUnsigned, signal });
-      return answerOf(reply, objectBody<SignatureCheck>(reply));
-    },
-  };
+  constructor(send: Send, isUnsigned = false) {
+    this.#send = send;
+    this.#isUnsigned = isUnsigned;
+  }
+
+  /** Shows what the service builds from a request, and whether a key of your account has signed it. */
+  async check(request: DescribedRequest, { signal }: CallOptions = {}): Promise<Answer<SignatureCheck>> {
+    const isUnsigned = this.#isUnsigned;
+    const reply = await this.#send({ method: "POST", path: "/signature-check", body: request, isUnsigned, signal });
+    return answerOf(reply, objectBody<SignatureCheck>(reply));
+  }
 }
 
 /** The same without a key, so it works before your signatures do; the answer has no `match`. */
-export function createSignatureChecker(options: { url: string; fetch?: typeof globalThis.fetch }): SignatureCalls {
+export function createSignatureChecker(options: { url: string; fetch?: typeof globalThis.fetch }): Signatures {
   const send = createSend({
     baseUrl: parseBaseUrl(options.url),
     apiKey: "",
@@ -33,5 +37,5 @@ export function createSignatureChecker(options: { url: string; fetch?: typeof gl
     onRetry: undefined,
     clock: systemClock,
   });
-  return signatureCalls(send, true);
+  return new Signatures(send, true);
 }

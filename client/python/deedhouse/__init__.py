@@ -11,6 +11,7 @@ from .errors import (
     UnsuccessfulError,
     WaitTimeoutError,
 )
+from .items import ExportableItems, Items
 from .retry import RetryNotice
 
 __version__ = VERSION
@@ -22,7 +23,9 @@ __all__ = [
     "Client",
     "DeedhouseError",
     "EventPage",
+    "ExportableItems",
     "FieldError",
+    "Items",
     "NoAnswerError",
     "Page",
     "PlacedAccount",

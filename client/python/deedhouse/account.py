@@ -1,16 +1,16 @@
-"""The call about who is calling."""
+"""Who is calling."""
 
 from .answers import Answer
-from .calls import Calls
 from .records import Account
+from .resource import Resource
 
 
-class AccountCalls(Calls):
-    """The call about who is calling."""
+class OwnAccount(Resource):
+    """Who is calling."""
 
-    def get_account(self) -> Answer[Account]:
+    def get(self) -> Answer[Account]:
         """Return your account, its key, its limits, and the suffixes on offer.
 
         Route: GET /account
         """
-        return self._object("/account")
+        return self._read("/account")

@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Deedhouse\Panel;
 
 use Deedhouse\ApiException;
+use Deedhouse\Items;
 use Deedhouse\WaitTimeoutException;
 
 /** Hosting accounts for a panel's services. The identifier is the service's domain. */
@@ -23,7 +24,7 @@ final class Hosting
     /** The number of service packs that the key may use; a call that any wrong setting makes fail. */
     public function countPacks(): int
     {
-        return count($this->session->client->listServicePacks()->data ?? []);
+        return iterator_count($this->session->client->hosting->packs->list()->getIterator());
     }
 
     /**
@@ -66,8 +67,8 @@ final class Hosting
     private function ready(string $entry, string $identifier, string $packId, string $attempt, ?\Closure $isFreeInPanel): array
     {
         $first = $this->session->digest(json_encode([$entry, $identifier], JSON_THROW_ON_ERROR));
-        $send = fn (string $key): string => $this->session->client
-            ->createHostingAccount($identifier, $packId, $first, $key)->identifier;
+        $send = fn (string $key): string => $this->session->client->hosting
+            ->create($identifier, $packId, $first, $key)->identifier;
         for ($number = 0; ; $number++) {
             $key = $this->session->key('account', [$entry, $identifier, $packId, $number === 0 ? $attempt : "{$attempt}/{$number}"]);
             try {
@@ -97,7 +98,7 @@ final class Hosting
     public function find(string $identifier): ?array
     {
         try {
-            return $this->session->client->getHostingAccount($identifier)->data;
+            return $this->session->client->hosting->get($identifier)->data;
         } catch (ApiException $refused) {
             return $refused->errorCode === self::NOT_FOUND ? null : throw $refused;
         }
@@ -107,7 +108,7 @@ final class Hosting
     public function delete(string $identifier): void
     {
         try {
-            $this->session->client->deleteHostingAccount($identifier);
+            $this->session->client->hosting->delete($identifier);
         } catch (ApiException $refused) {
             if ($refused->errorCode !== self::NOT_FOUND) {
                 throw $refused;
@@ -122,13 +123,13 @@ final class Hosting
      */
     public function suspend(string $identifier, ?string $reason): void
     {
-        $this->session->client->suspendHostingAccount($identifier, self::oneLine((string) $reason));
+        $this->session->client->hosting->suspend($identifier, self::oneLine((string) $reason));
         $this->applied($identifier);
     }
 
     public function unsuspend(string $identifier): void
     {
-        $this->session->client->unsuspendHostingAccount($identifier);
+        $this->session->client->hosting->unsuspend($identifier);
         if ($this->applied($identifier)['status'] === 'Suspended') {
             throw new Refusal("Your suspension of {$identifier} is lifted, but its operator has suspended it, too: ask them.");
         }
@@ -142,7 +143,7 @@ final class Hosting
     {
         $account = [];
         $isApplied = $this->session->waitUntil(function () use ($identifier, &$account): bool {
-            $account = $this->session->client->getHostingAccount($identifier)->data ?? [];
+            $account = $this->session->client->hosting->get($identifier)->data ?? [];
             return !$account['changes_pending'];
         });
         return $isApplied ? $account : throw new WaitTimeoutException($account['status'], null);
@@ -158,7 +159,7 @@ final class Hosting
     /** @throws Refusal when the account has another service pack */
     public function requirePack(string $identifier, string $packId): void
     {
-        $account = $this->session->client->getHostingAccount($identifier)->data ?? [];
+        $account = $this->session->client->hosting->get($identifier)->data ?? [];
         if (($account['servicepack_id'] ?? null) !== trim($packId)) {
             throw new Refusal(self::NO_PACKAGE_CHANGE);
         }
@@ -166,12 +167,11 @@ final class Hosting
 
     public function setPassword(string $identifier, #[\SensitiveParameter] string $password): void
     {
-        $this->session->client->setHostingPassword($identifier, $password);
+        $this->session->client->hosting->setPassword($identifier, $password);
     }
 
-    /** @return \Generator<int, array<string, mixed>> */
-    public function all(): \Generator
+    public function all(): Items
     {
-        return $this->session->client->allHostingAccounts();
+        return $this->session->client->hosting->list();
     }
 }

@@ -5,11 +5,11 @@ declare(strict_types=1);
 namespace Deedhouse;
 
 /** Who is calling. */
-trait AccountCalls
+final class OwnAccount extends Resource
 {
     /** Your account, the key that signs with its scopes, your limits, and the suffixes on offer: GET /account. */
-    public function getAccount(): Answer
+    public function get(): Answer
     {
-        return $this->transport->object('/account');
+        return $this->read('/account');
     }
 }

@@ -4,8 +4,8 @@ declare(strict_types=1);
 
 namespace Deedhouse;
 
-/** What has happened, and what the service makes of a signature. */
-trait EventCalls
+/** What has happened. */
+final class Events extends Resource
 {
     /**
      * The next events, the oldest first: GET /events.
@@ -14,7 +14,7 @@ trait EventCalls
      * @param ?list<string> $types types, or families such as `domain.*`
      * @throws ApiException bad_request, events_expired
      */
-    public function listEvents(?string $after = null, ?array $types = null, ?int $take = null, ?int $waitSeconds = null): EventPage
+    public function page(?string $after = null, ?array $types = null, ?int $take = null, ?int $waitSeconds = null): EventPage
     {
         $words = $types === null ? null : implode(',', $types);
         $query = $this->transport->query(['after' => $after, 'types' => $words, 'take' => $take]);
@@ -29,27 +29,14 @@ trait EventCalls
      * @return \Generator<int, array<string, mixed>>
      * @throws ApiException bad_request, events_expired
      */
-    public function followEvents(?string $after = null, ?array $types = null): \Generator
+    public function follow(?string $after = null, ?array $types = null): \Generator
     {
         for (;;) {
-            $page = $this->listEvents($after, $types, waitSeconds: Waiting::HOLD_SECONDS_MAX);
+            $page = $this->page($after, $types, waitSeconds: Waiting::HOLD_SECONDS_MAX);
             foreach ($page->data as $event) {
                 yield $event;
             }
             $after = $page->next;
         }
-    }
-
-    /**
-     * What the service builds from a request, and whether your key signed it: POST /signature-check.
-     *
-     * @param array<string, string> $headers
-     * @throws ApiException bad_request
-     */
-    public function checkSignature(string $method, string $target, array $headers, ?string $body = null): Answer
-    {
-        $request = ['method' => $method, 'target' => $target, 'headers' => (object) $headers, 'body' => $body];
-        $reply = $this->transport->send('POST', '/signature-check', body: $request);
-        return new Answer($reply, $reply->object());
     }
 }
