@@ -1,6 +1,6 @@
 /**
- * Alarms call the operator. An alarm is a log line and a row, which stays open until the alarm is resolved. An alarm
- * that is raised again while it is open is counted, and logged at a lower level.
+ * Alarms alert the operator. An alarm is a log line and a row, which stays open until the alarm is resolved. Raising an alarm
+ * that is already open increments its count and logs at a lower level.
  */
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
@@ -76,7 +76,7 @@ const resolve = statement(
 
 /**
  * Raises an alarm. The same kind and subject are one alarm until it is resolved.
- * @param tx the transaction that raises it; by default one of its own
+ * @param tx the transaction that raises it; by default a separate one
  */
 export async function raiseAlarm(
   context: AlarmContext,

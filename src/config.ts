@@ -200,7 +200,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     // Separated by colons, as in PATH, because a folder's name may contain spaces.
     diskFolders: (optional("DEEDHOUSE_DISK_FOLDERS") ?? "").split(":").filter((folder) => folder !== ""),
     dnsServers: list("DEEDHOUSE_DNS_SERVERS"),
-    // Receivers on the same machine, to try webhooks with.
+    // Receivers on the same server, to try webhooks with.
     webhookRanges:
       deployment === "sandbox" ? [...list("DEEDHOUSE_WEBHOOK_RANGES"), ...loopback] : list("DEEDHOUSE_WEBHOOK_RANGES"),
     webhookPlainHttp: flag("DEEDHOUSE_WEBHOOK_PLAIN_HTTP") || deployment === "sandbox",
@@ -262,7 +262,7 @@ export function loadStartConfig(environment: NodeJS.ProcessEnv = process.env) {
 /** Everything that opens the database, its sealed values or the API. */
 const secretVariables = /^(DATABASE_URL|PG[A-Z]+|DEEDHOUSE_(MASTER_KEY|API_SECRET|TLS_KEY|NODES_KEY))(_FILE)?$/;
 
-/** The environment of a child process: ours, and its own settings. */
+/** The environment of a child process: ours, plus the settings of the child. */
 export function childEnvironment(own: Record<string, string>): NodeJS.ProcessEnv {
   return { ...process.env, ...own };
 }

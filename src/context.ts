@@ -31,11 +31,11 @@ export interface Context {
   passwordQueue: PasswordQueue;
   /** Read on first use. */
   commonPasswords(): Promise<ReadonlySet<string>>;
-  /** Host names of the service itself, which nobody can use as an identifier. */
+  /** Host names of the service itself, which cannot be used as identifiers. */
   reservedHosts: readonly string[];
   /** How long a registration waits for the registry to answer whether the name is available. */
   checkBudgetMs: number;
-  /** How old that answer may be to serve the order's own first step too; 0 always asks again. */
+  /** How old that answer may be for the order's first step to reuse it; 0 always asks again. */
   checkFreshMs: number;
   /** How long an auth code can be read and used. */
   authCodeHours: number;
@@ -49,6 +49,9 @@ export interface Context {
   webhooks: WebhookSettings;
   /** Sites answer at `<identifier>.<siteDomain>`. */
   siteDomain: string;
-  /** They answer at `<identifier>` too until somebody proves that name: only in a sandbox, where nobody can own it. */
+  /**
+   * They also answer at `<identifier>` until control over that name is proven: only in a sandbox, where such a name has no
+   * holder.
+   */
   bareIdentifiers: boolean;
 }

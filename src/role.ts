@@ -7,7 +7,7 @@ export interface Role {
   close(): Promise<void>;
 }
 
-/** The same codes as the tool's own commands use (client/cli/failures.ts). */
+/** The same codes as the tool's commands use (client/cli/failures.ts). */
 const exitCodes = { unexpected: 1, usage: 2 };
 /** After this time, a process that has not stopped is ended. */
 const stopBudgetMs = 20_000;
@@ -24,7 +24,7 @@ export async function runRole(start: () => Promise<Role>): Promise<void> {
   const stop = Promise.withResolvers<undefined>();
   for (const event of ["SIGTERM", "SIGINT", "disconnect"] as const) process.once(event, () => stop.resolve(undefined));
   const role = await Promise.race([startWhole(start).catch(fail), stop.promise]);
-  // The process was not ready yet, so nobody depends on it.
+  // The process was not ready yet, so nothing depends on it.
   if (!role) process.exit(0);
   if (process.connected) process.send?.({ type: "ready", ...role.ready });
   await stop.promise;

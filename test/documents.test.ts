@@ -57,9 +57,10 @@ test("every text about the size of a page names the numbers of the code", () => 
     "docs/concepts.md": `a page has ${takeDefault} items unless you ask for another number, and at most ${takeMax}.`,
     "docs/mcp.md": `pages of ${takeDefault} rows`,
     "client/cli/listing.ts": `at most ${takeMax} (default ${takeDefault})`,
-    "client/sdk/items.ts": `by default the first ${takeDefault} items`,
-    "client/php/src/Items.php": `by default the first ${takeDefault} items`,
-    "client/python/deedhouse/items.py": `by default the first ${takeDefault} items`,
+    "client/sdk/domains.ts": `the first ${takeDefault} items`,
+    "client/sdk/hosting.ts": `the first ${takeDefault} items`,
+    "client/php/src/DomainCalls.php": `the first ${takeDefault} names`,
+    "client/python/deedhouse/domains.py": `the first ${takeDefault} names`,
   };
   for (const [path, sentence] of Object.entries(sentences)) {
     assert.ok(readFileSync(path, "utf8").includes(sentence), `${path}: ${sentence}`);

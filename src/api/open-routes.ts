@@ -1,6 +1,6 @@
 /**
- * The paths that need no signature: bare, under /v1 and under /v2. What they answer depends on the request alone, so it says nothing
- * about anybody, and costs the same each time.
+ * The paths that need no signature: bare, under /v1 and under /v2. Their answers depend on the request alone, so they reveal
+ * nothing about any account and always cost the same.
  */
 import type { Authenticator } from "#api/authenticate.ts";
 import { describeApi } from "#api/openapi/document.ts";
@@ -72,7 +72,7 @@ function openRoutesAt(target: string): readonly OpenRoute[] {
   return byPath.get(isPrefixed ? path.slice("/v1".length) : path) ?? [];
 }
 
-/** @returns undefined for a request that needs a signature, or has one that its route looks at */
+/** @returns undefined for a request that needs a signature, or has one that its route checks */
 export function findOpenRoute({ method, target, headers }: OpenRequest): OpenRoute | undefined {
   const route = openRoutesAt(target).find((open) => open.method === method);
   return route?.isSignedToo && isSigned(headers) ? undefined : route;

@@ -79,7 +79,8 @@ export async function runRoute(
     const ownContext = { ...context, database: requestDatabase({ resellerId, subject }) };
     return isRead(route) ? (await runOnce(ownContext, call)).answer : await runWrite(ownContext, gate, call);
   } catch (error) {
-    // The use case's own errors are answers already: this is about headers, and names that the use case does not know.
+    // The use case has already turned its errors into answers: this is about headers, and names that the use case does not
+    // know.
     return answerError(context.log, request.requestId, error, ["bad_request", "invalid_paging_request"]);
   }
 }
@@ -150,7 +151,7 @@ async function runWrite(context: Context, gate: IdempotencyGate, call: Call): Pr
     return committed ?? (await gate.once(context, call.idempotent, () => runOnce(context, call)));
   } catch (error) {
     if (!(error instanceof AlreadyCommitted)) throw error;
-    // Somebody has committed a write under this nonce since: this very request in another process, or another request.
+    // A write has been committed under this nonce since: by this very request in another process, or by another request.
     const stored = await findOwnAnswer(context, call.write());
     if (!stored) throw error;
     return stored;

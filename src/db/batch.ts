@@ -37,7 +37,7 @@ export class Batcher {
     this.#run = run;
   }
 
-  /** Resolves with the item's own rows once they are committed. */
+  /** Resolves with the item's rows once they are committed. */
   add(item: object): Promise<ItemRow[]> {
     const answer = Promise.withResolvers<ItemRow[]>();
     this.#waiting.push({ item, answer });
@@ -69,7 +69,7 @@ export class Batcher {
       const rows = Map.groupBy(await this.#run(itemsText(batch.map(({ item }) => item))), ({ item }) => item);
       for (const [place, { answer }] of batch.entries()) answer.resolve(rows.get(place) ?? []);
     } catch (error) {
-      // The batch changed nothing. Run each item on its own, so that an item which PostgreSQL refuses, or whose row another
+      // The batch changed nothing. Run each item separately, so that an item which PostgreSQL refuses, or whose row another
       // transaction holds, fails alone.
       const isRefused = !isConnectionLost(error) && batch.length > 1;
       if (isRefused) for (const waiting of batch) await this.#runBatch([waiting]);

@@ -14,8 +14,8 @@ export interface ConnectionLimits {
 }
 
 /**
- * PostgreSQL's own statement timeout fires first. After this additional time the connection counts as dead (a firewall
- * that forgot it, a machine that vanished) and the caller stops waiting.
+ * PostgreSQL's own statement timeout fires first. After this additional time the connection counts as dead (a firewall that
+ * forgot it, a server that vanished) and the caller stops waiting.
  */
 const answerGraceMs = 2_000;
 
@@ -49,7 +49,7 @@ export function connectionConfig(url: string, applicationName: string, limits: C
 }
 
 /**
- * Runs a statement on a connection, which prepares it once under its name. The driver gets its own kind of query: it
+ * Runs a statement on a connection, which prepares it once under its name. The driver gets an instance of its `Query` class: it
  * copies any other object property by property, which costs 3 µs of a read.
  * @throws the driver's error
  */

@@ -27,7 +27,7 @@ export interface Transaction {
    * and the transaction throws its error.
    */
   atCommit<Row, Values extends SqlValues>(statement: Statement<Row, Values>, values: NoInfer<Values>): void;
-  /** The driver's client, for a library with its own SQL. */
+  /** The driver's client, for a library that brings its SQL. */
   readonly raw: PoolClient;
 }
 
@@ -46,8 +46,8 @@ export interface Database {
    */
   batched<Row extends ItemRow>(statement: Statement<Row>, item: object): Promise<Row[]>;
   /**
-   * Runs `work` in one READ COMMITTED transaction: commits when it resolves, rolls back when it throws. Never retries
-   * on its own, because `work` may have done more than SQL.
+   * Runs `work` in one READ COMMITTED transaction: commits when it resolves, rolls back when it throws. Never retries, because
+   * `work` may have done more than SQL.
    */
   transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
   /** Waits for the queries in progress, then disconnects. */
@@ -108,8 +108,8 @@ const idleConnectionsMin = 2;
 
 function createPool(config: PoolConfig, log: Log): Pool {
   const pool = new Pool({ ...config, pipeline: true, min: Math.min(idleConnectionsMin, config.max!) } as PoolConfig);
-  // The pool listens only to the errors of idle connections and emits them here. Without its own listener, an error of
-  // a connection in use would end the process; its user gets the error anyway.
+  // The pool listens only to the errors of idle connections and emits them here. A connection in use needs a listener as well,
+  // or its error would end the process; its user gets the error anyway.
   pool.on("error", (error) => log.warn({ err: error }, "an idle database connection broke"));
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;

@@ -1,7 +1,6 @@
 /**
- * SQL is written by hand beside its use and typed once, by its column map. Every statement registers itself here, so
- * that one test can PREPARE all of them against the migrated schema and compare the columns that PostgreSQL reports
- * with the declared ones.
+ * SQL is handwritten next to its use and typed once, by its column map. Every statement registers itself here, so that one test
+ * can PREPARE all of them against the migrated schema and compare the columns that PostgreSQL reports with the declared ones.
  */
 
 interface ColumnTypes {

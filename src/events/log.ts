@@ -33,10 +33,10 @@ export function parsePosition(text: string): Position | undefined {
 export const eventId = (row: string) => `concat_ws('_', 'evt', ${row}.era, ${row}.transaction, ${row}.number)`;
 
 /**
- * SQL: `log`, the row of `event_log` with the horizon. Of the transactions that the statement's snapshot shows as running, those that
- * are known to be another database's can't write events here. One that has ended since the snapshot is not known any more, and
- * counts, so the horizon can go back; it is looked up once for a statement. For a primary server only: the snapshots of a standby list
- * no running transactions.
+ * SQL: `log`, the row of `event_log` with the horizon. Transactions that the statement's snapshot shows as running, but that
+ * are known to belong to another database, can't write events here. A transaction that has ended since the snapshot is no
+ * longer known and therefore counts, so the horizon can go back; it is determined once per statement. For a primary server
+ * only: the snapshots of a standby list no running transactions.
  */
 export const withLog = `log AS MATERIALIZED (
      SELECT era, deleted_era, deleted_transaction, deleted_number, coalesce(
@@ -112,7 +112,7 @@ export interface EventPage {
 
 const heldBackLookMs = 100;
 
-/** When to read again after this page: nobody tells when an older transaction ends. */
+/** When to read again after this page: the end of an older transaction sends no notification. */
 export const lookAgainMs = ({ isHeldBack }: EventPage): number | undefined => (isHeldBack ? heldBackLookMs : undefined);
 
 /** Reads what a reseller's events of these types are after a position. */
@@ -182,7 +182,7 @@ const lockWriters = statement("events-lock-writers", "LOCK TABLE events IN SHARE
 
 const eraStepMax = 1_000_000;
 
-// Of two restores of the same backup, each begins an era of its own, whose places the other one refuses.
+// Two restores of the same backup begin different eras, and each refuses places of the other's era.
 const beginEra = statement(
   "events-begin-era",
   `WITH ended AS (

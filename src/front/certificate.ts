@@ -7,7 +7,7 @@ import { createSerialQueue } from "#lib/serial-queue.ts";
 const lookMsDefault = 10_000;
 
 export interface FollowedCertificate {
-  /** The owner of the certificate, for the alarm. */
+  /** The server that presents the certificate, for the alarm. */
   subject: "the api" | "the agents' endpoint";
   served: TlsPair;
   /** Default 10 s. */

@@ -21,7 +21,7 @@ import { acceptBacklogMax, type SourceShares, sourceSharesDefault } from "#lib/n
 import { guardServer } from "#lib/net/guarded-server.ts";
 import { secureOptions, type TlsPair } from "#lib/net/tls-pair.ts";
 
-/** How often Node looks for late requests. */
+/** How often Node checks for late requests. */
 const timeoutCheckMs = 1_000;
 /** As many as a source may have direct connections. */
 const sourceRequestsMaxDefault = 256;
@@ -98,7 +98,7 @@ export interface HttpServer {
 /** @throws when the address cannot be listened on */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { proxies, tls, isExempt = () => false, refuse } = options;
-  /** Sockets with an unanswered request; aborted when nobody waits for an answer any more. */
+  /** Sockets with an unanswered request; aborted when no client waits for an answer any more. */
   const answering = new WeakMap<Socket, { message: IncomingMessage; gone: AbortController }>();
   const server = createNodeServer(options);
   const openRequests = createOpenRequests(options.sourceRequestsMax ?? sourceRequestsMaxDefault);
@@ -139,7 +139,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     response.once("close", () => {
       // The connection's next request may have begun already.
       if (answering.get(socket)?.gone === gone) answering.delete(socket);
-      // Every response ends here. An abort costs 7 µs, and after a complete answer nobody listens for it.
+      // Every response ends here. An abort costs 7 µs, and has no listeners after a complete answer.
       if (!response.writableFinished) gone.abort();
     });
     const signal = () => AbortSignal.any([gone.signal, closing.signal]);
@@ -214,7 +214,7 @@ function answerOddRequests(server: Server, refuseSocket: (socket: Socket) => voi
   // An expectation other than 100-continue may be ignored (RFC 9110 section 10.1.1).
   server.on("checkExpectation", (request, response) => server.emit("request", request, response));
   server.on("connect", (_request, socket) => {
-    // Node has removed its own listener, and an error without a listener ends the process.
+    // Node has removed its listener, and an error without a listener ends the process.
     socket.on("error", () => socket.destroy());
     refuseSocket(socket as Socket);
   });
@@ -243,7 +243,7 @@ const phraseOf = (status: number) => reasonPhrases[status] ?? STATUS_CODES[statu
 function headersOf({ status, headers, body = "", isLast }: HttpAnswer): Record<string, string> {
   return {
     ...headers,
-    // RFC 9110 section 8.6: a 204 has no content-length, and a 304 not that of its own body.
+    // RFC 9110 section 8.6: a 204 has no content-length, and that of a 304 isn't the length of the body it sends.
     ...(![204, 304].includes(status) &&
       !(body instanceof Readable) && { "content-length": String(Buffer.byteLength(body)) }),
     ...(isLast && { connection: "close" }),

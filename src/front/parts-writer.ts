@@ -41,7 +41,10 @@ export function createPartsWriter(stalledMs = stalledMsDefault): PartsWriter {
   };
 }
 
-/** With HTTP/1.0, an answer of unknown length ends with its connection: only a reset tells the client that it is not whole. */
+/**
+ * With HTTP/1.0, an answer of unknown length ends with its connection: only a reset shows the client that the answer is
+ * incomplete.
+ */
 function cut({ socket }: ServerResponse): void {
   if (socket === null || socket instanceof TLSSocket) socket?.destroy();
   else socket.resetAndDestroy();

@@ -80,11 +80,12 @@ export interface SourceBudgetOptions {
   knownGoodFailuresMax: number;
 }
 
-/** Counts 401s by source address, so that guessing costs no HMAC. A neighbour behind the same NAT locks nobody out. */
+/**
+ * Counts 401s by source address, so that guessing costs no HMAC. A client cannot lock out its neighbours behind the same NAT.
+ */
 export interface SourceBudget {
   /**
-   * The source's state, or the key's own budget when the source's is used up. If it is not `allowed`, refuse the
-   * request.
+   * The source's state, or that of the key's budget when the source's is used up. If it is not `allowed`, refuse the request.
    */
   check(address: string, keyId?: string): RateLimit;
   /** Records a request that was answered with 401. */

@@ -7,7 +7,7 @@ import type { Context } from "#context.ts";
 import { deleteInParts } from "#db/parts.ts";
 import { statement } from "#db/statement.ts";
 import { eraseContacts } from "#domains/contacts/erase.ts";
-import { dropOldMessages } from "#domains/registry/messages.ts";
+import { dropOldMessages } from "#domains/messages/messages.ts";
 import { dropOldEvents } from "#events/log.ts";
 import { updateAbsenceAlarms } from "#hosting/nodes/seen.ts";
 import { askAllReconciles } from "#hosting/reconciles/reconcile.ts";

@@ -1,7 +1,7 @@
 /**
- * The previous owner may still run: it has lost its connection, or hangs. The new one leaves it the changes in progress for as
- * long as its lease would have lasted, because it still records the answers to its commands. It does not wait longer for a
- * process that hangs, but raises an alarm.
+ * The previous session holder may still be running: it has lost its connection, or hangs. For as long as the previous lease
+ * would have lasted, the new holder does not touch the changes in progress, because the previous one still records the answers
+ * to its commands. It waits no longer than that for a process that hangs, and raises an alarm.
  */
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { OwnerContext } from "#domains/registry/sessions.ts";
@@ -17,7 +17,10 @@ const hangingMs = 60_000;
 /** The liveness lock of every process that works on a registry's changes. */
 export const changesLock = (registryId: string) => `orders of ${registryId}`;
 
-/** Waits until the previous owner has ended its work. Never throws. @param leaseMs the longest wait: what is left of its lease */
+/**
+ * Waits until the previous session holder has finished its work. Never throws. @param leaseMs the longest wait: what is left of
+ * its lease
+ */
 export async function awaitPredecessor(
   { clock, lease, log }: OwnerContext,
   liveness: Pick<Liveness, "findElsewhere">,
@@ -29,13 +32,16 @@ export async function awaitPredecessor(
     try {
       if ((await liveness.findElsewhere(changesLock(lease.registryId))) === undefined) return;
     } catch (error) {
-      log.warn({ err: error, registry: lease.registryId }, "cannot tell whether the previous owner still works");
+      log.warn(
+        { err: error, registry: lease.registryId },
+        "cannot determine whether the previous session holder still works",
+      );
     }
     await sleep(pollMs, ended);
   }
 }
 
-/** Raises an alarm while the previous owner hangs, and resolves it afterwards. Never throws. */
+/** Raises an alarm while the previous session holder hangs, and resolves it afterwards. Never throws. */
 export async function watchPredecessor(
   context: OwnerContext,
   liveness: Pick<Liveness, "findElsewhere">,
@@ -47,7 +53,7 @@ export async function watchPredecessor(
   while (!ended.aborted) {
     try {
       const holder = await liveness.findElsewhere(changesLock(lease.registryId));
-      // The previous owner may have raised one.
+      // The previous session holder may have raised one.
       if (holder === undefined) {
         await resolveAlarm(context, alarm);
         return;
@@ -58,7 +64,10 @@ export async function watchPredecessor(
         await raiseAlarm(context, { ...alarm, note });
       }
     } catch (error) {
-      log.warn({ err: error, registry: lease.registryId }, "cannot tell whether the previous owner hangs");
+      log.warn(
+        { err: error, registry: lease.registryId },
+        "cannot determine whether the previous session holder hangs",
+      );
     }
     await sleep(pollMs, ended);
   }

@@ -5,7 +5,7 @@ import type { RegistrySessions } from "#domains/registry/sessions.ts";
 
 const absenceToleratedMs = 10 * 60_000;
 
-// Kept in the database, so that an owner which is restarted every few minutes does not start counting again.
+// Kept in the database, so that a session holder which restarts every few minutes does not begin to count again.
 const writeAway = statement(
   "registry-away-since",
   `UPDATE registries SET away_since = CASE
@@ -16,7 +16,7 @@ const writeAway = statement(
   { away_since: "timestamptz?" },
 );
 
-/** A chore of the owner. @param round in round 0 no command has been sent yet, so nothing new is known */
+/** A chore of the session holder. @param round in round 0 no command has been sent yet, so nothing new is known */
 export async function watchForAbsence({ context, profile, pool }: RegistrySessions, round: number): Promise<void> {
   const alarm = { kind: "registry-away", subject: profile.id } as const;
   const now = context.clock.now();

@@ -51,7 +51,7 @@ async function answer(
     context.log.warn(why, "the registry did not say whether a name is free");
     return { availability: "unknown" } as const;
   });
-  // The next owner has newer facts, and got the question too.
+  // The next session holder has newer facts, and has received the same question.
   if (!context.lease.isHeld()) return;
   await context.database
     .batched(answerCheck, { id, ...answered } satisfies CheckAnswer)

@@ -1,11 +1,12 @@
-/** What a registry's owner does periodically, besides the steps of orders. */
+/** What a registry's session holder does periodically, in addition to the steps of orders. */
+
+import { compareNames } from "#domains/compare/compare-names.ts";
+import { lookAgain } from "#domains/compare/look-again.ts";
 import { deleteUnusedContacts } from "#domains/contacts/delete-unused.ts";
-import { replaceSpentCodes } from "#domains/managing/auth-code/replace.ts";
-import { compareNames } from "#domains/portfolio/compare-names.ts";
-import { lookAgain } from "#domains/portfolio/look-again.ts";
-import { drainPollQueue, isMessageAwaited } from "#domains/registry/poll.ts";
+import { replaceSpentCodes } from "#domains/kinds/auth-code/replace.ts";
+import { drainPollQueue, isMessageAwaited } from "#domains/messages/poll.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
-import { sweepRenewals } from "#domains/renewals/sweep.ts";
+import { sweepRenewals } from "#domains/schedule/sweep.ts";
 import { watchForAbsence } from "#jobs/registry-absence.ts";
 import { sleep } from "#lib/clock.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
@@ -18,7 +19,7 @@ const certificateCheckMs = 3_600_000;
 interface Chore {
   name: string;
   intervalMs(profile: RegistryProfile): number;
-  /** @param round 0 at the owner's start, then 1, 2, … */
+  /** @param round 0 when the session holder starts, then 1, 2, … */
   run(sessions: RegistrySessions, round: number, ended: AbortSignal): Promise<void>;
 }
 
@@ -41,7 +42,10 @@ export async function doChores(
   const repeat = async ({ name, intervalMs, run }: Chore) => {
     for (let round = 0; !ended.aborted; round++) {
       await run(sessions, round, ended).catch((error: unknown) =>
-        context.log.debug({ err: error, registry: profile.id, chore: name }, "a chore of the registry's owner failed"),
+        context.log.debug(
+          { err: error, registry: profile.id, chore: name },
+          "a chore of the registry's session holder failed",
+        ),
       );
       await sleep(intervalMs(profile), ended);
     }

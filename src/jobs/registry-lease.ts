@@ -1,7 +1,7 @@
 /**
- * A registry's owner holds a lease that expires by the database's time, and renews it every few seconds. By its own clocks it
- * stops some seconds before the lease expires, so its successor never begins while it still sends, even when the two cannot
- * reach each other. docs/decisions/0007-ownership-is-a-lease.md says which gaps remain and how they are closed.
+ * A registry's session holder has a lease that expires by the database's time, and renews it every few seconds. By its local
+ * clocks it stops some seconds before the lease expires, so its successor never begins while it still sends, even when the two
+ * cannot reach each other. docs/decisions/0007-ownership-is-a-lease.md says which gaps remain and how they are closed.
  */
 import type { Client } from "pg";
 import type { OwnerLease } from "#domains/registry/owner-lease.ts";
@@ -10,9 +10,11 @@ import { processName } from "#locks/process-name.ts";
 
 const leaseMs = 10_000;
 const renewEveryMs = 3_000;
-/** An owner stops this long before its lease expires: clocks run at different speeds, and a frame may be on its way out. */
+/**
+ * A session holder stops this long before its lease expires: clocks run at different speeds, and a frame may be on its way out.
+ */
 const earlyMs = 3_000;
-/** How long an owner tries to release its lease. */
+/** How long a session holder tries to release its lease. */
 const releaseMsMax = 1_000;
 
 // The holder of the registry's advisory lock may take the lease even before it expires: the previous holder's connection has
@@ -39,13 +41,13 @@ const releaseSql = `
 
 /** The lease of this process, for the role that holds it. */
 export interface HeldLease extends OwnerLease {
-  /** How long the previous owner may still record answers: until its lease would have expired. */
+  /** How long the previous session holder may still record answers: until its lease would have expired. */
   readonly predecessorMs: number;
   /** Fires when this process loses the lease, for any reason. After that nothing new is sent. */
   readonly lost: AbortSignal;
   /** How long this process may still wait for answers. */
   msLeft(): number;
-  /** Gives the lease up because the connection with the lock is gone: another process may own the registry soon. */
+  /** Gives the lease up because the connection with the lock is gone: another process may soon hold the registry's sessions. */
   lose(): void;
   /** As `lose`, without waiting for answers. */
   abandon(): void;
@@ -63,7 +65,7 @@ interface Time {
 /**
  * Takes the registry's lease.
  * @param client the connection that holds the registry's advisory lock
- * @param clock the machine's own: a test that moves the context's clock lets days pass for orders, but not for this process
+ * @param clock the system's clock: a test that moves the context's clock lets days pass for orders, but not for this process
  * @returns undefined when the lease is reserved for another worker
  * @throws the driver's error
  */
@@ -85,7 +87,7 @@ export async function takeLease(
   // Counted from before the statement is sent; the database starts to count later.
   let renewedAt = takenAt;
 
-  // By both clocks: the monotonic one stands still while the machine sleeps, the wall clock may be set back.
+  // By both clocks: the monotonic one stands still while the system sleeps, the wall clock may be set back.
   const msLeft = () => {
     const { wallMs, monotonicMs } = now();
     const passedMs = Math.max(wallMs - renewedAt.wallMs, monotonicMs - renewedAt.monotonicMs);

@@ -13,10 +13,10 @@ const writeCircuit = statement(
   {},
 );
 
-/** The pool's callbacks, besides the circuit's. */
+/** The pool's callbacks, except the circuit's. */
 export type PoolHooks = Pick<EppPoolOptions, "onLogin" | "mayWrite">;
 
-/** Opens the pool with a closed circuit: the previous owner's failures no longer count. */
+/** Opens the pool with a closed circuit: the previous session holder's failures no longer count. */
 export async function openRegistryPool(
   context: Pick<Context, "database" | "clock" | "random" | "log">,
   profile: RegistryProfile,
@@ -29,7 +29,7 @@ export async function openRegistryPool(
     random: context.random,
     log: context.log,
     ...hooks,
-    // Writing each frame again without its secrets took 4 % of the worker's time, although nobody read it.
+    // Rewriting each frame without its secrets took 4 % of the worker's time, although the result was rarely read.
     ...(context.log.isLevelEnabled("trace") && {
       onFrame: (direction, xml) => context.log.trace({ registry: profile.id, direction, xml }, "EPP frame"),
     }),

@@ -1,8 +1,8 @@
-/** Answers questions about names for the processes that have no session at the registry (src/domains/registry/name-questions.ts). */
+/** Answers questions about names for the processes that have no session at the registry (src/domains/compare/name-questions.ts). */
 import { statement } from "#db/statement.ts";
-import { awaitIdleTurn } from "#domains/portfolio/compare-names.ts";
-import { lookAtName } from "#domains/portfolio/look-at-name.ts";
-import { type NameAnswer, questionChannel } from "#domains/registry/name-questions.ts";
+import { lookAtName } from "#domains/compare/look-at-name.ts";
+import { type NameAnswer, questionChannel } from "#domains/compare/name-questions.ts";
+import { awaitIdleTurn } from "#domains/registry/idle-turn.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { findServing } from "#domains/registry/target.ts";
 
@@ -10,7 +10,7 @@ const batchRows = 50;
 /** A process that has waited for longer is gone. */
 const unreadHoursMax = 1;
 
-// The asker's clock and the owner's may differ; the database has one.
+// The clocks of the asking process and of the session holder may differ; the database has one.
 const openQuestions = statement(
   "name-questions-open",
   `SELECT id, registry_id, domain_name, takes_over FROM name_questions
@@ -33,7 +33,7 @@ const dropUnread = statement(
   {},
 );
 
-/** Answers from now on, and first what nobody has answered yet. @returns a function that stops it */
+/** Answers from now on, beginning with the questions that are still unanswered. @returns a function that stops it */
 export function answerQuestions(sessions: RegistrySessions, ended: AbortSignal): () => Promise<void> {
   const { context, profile } = sessions;
   // Those of one name do not wait for those of thousands.

@@ -1,10 +1,11 @@
 /**
- * The owner of a registry's EPP sessions: it holds the registry's lock and lease, runs the steps of its orders, checks names for
- * the api, and does the registry's chores. Other workers wait for the lock. PostgreSQL releases it when the owner's connection
- * ends, and a waiting worker takes it from an owner whose lease has expired. The attempt rows show what an owner may have sent.
+ * The session holder of a registry: it holds the registry's lock and lease, runs the steps of its orders, checks names for the
+ * api, and does the registry's chores. Other workers wait for the lock. PostgreSQL releases it when the holder's connection
+ * ends, and a waiting worker takes it from a holder whose lease has expired. The attempt rows show what a holder may have sent.
  */
 import type { Client } from "pg";
 import type { Context } from "#context.ts";
+import { drainPollQueue } from "#domains/messages/poll.ts";
 import { newSessions } from "#domains/registry/sessions.ts";
 import { awaitPredecessor, changesLock, watchPredecessor } from "#jobs/predecessor.ts";
 import { startChanges } from "#jobs/registry-changes.ts";
@@ -25,8 +26,8 @@ import type { RegistryProfile } from "#registry/registries.ts";
 
 const reconnectMs = 500;
 /**
- * The fault that cut this process's connection may also have cut the one on which the previous owner announces its work. That
- * one has this long to reconnect (500 to 1,500 ms, liveness.ts) before its orders are taken over.
+ * The fault that cut this process's connection may also have cut the one on which the previous session holder announces its
+ * work. That holder has this long to reconnect (500 to 1,500 ms, liveness.ts) before its orders are taken over.
  */
 const predecessorBackMs = 2_000;
 const drainMs = 10_000;
@@ -39,12 +40,14 @@ export interface RegistryRoleOptions {
 }
 
 export interface RegistryRole {
-  /** Resolves when this process, as the owner, answers name checks, or when it knows that it is not the owner. */
+  /**
+   * Resolves when this process, as the session holder, answers name checks, or when it knows that it is not the session holder.
+   */
   started: Promise<void>;
   close(): Promise<void>;
 }
 
-/** Competes to become the registry's owner, until `close`. Competes again after it has lost the lease. */
+/** Competes to become the registry's session holder, until `close`. Competes again after it has lost the lease. */
 export function startRegistryRole(options: RegistryRoleOptions): RegistryRole {
   const { context, profile, databaseUrl } = options;
   const stopped = new AbortController();
@@ -68,7 +71,7 @@ export function startRegistryRole(options: RegistryRoleOptions): RegistryRole {
       });
       const lease = await takeLease(connection, profile.id);
       if (!lease) return;
-      context.log.info({ registry: profile.id, epoch: lease.epoch }, "this process owns the registry's sessions");
+      context.log.info({ registry: profile.id, epoch: lease.epoch }, "this process holds the registry's sessions");
       // The lock is released only after the last session is closed.
       stopped.signal.removeEventListener("abort", end);
       lease.lost.addEventListener("abort", () => {
@@ -92,7 +95,8 @@ export function startRegistryRole(options: RegistryRoleOptions): RegistryRole {
   async function run(): Promise<void> {
     for (let isAgain = false; !stopped.signal.aborted; isAgain = true) {
       await compete(isAgain).catch((error: unknown) => {
-        if (!stopped.signal.aborted) context.log.warn({ err: error, registry: profile.id }, "the owner's role failed");
+        if (!stopped.signal.aborted)
+          context.log.warn({ err: error, registry: profile.id }, "the session holder's role failed");
       });
       started.resolve();
       await sleep(reconnectMs, stopped.signal);
@@ -144,7 +148,7 @@ async function keepWhile(lease: HeldLease, work: () => Promise<void>): Promise<v
 }
 
 interface Ownership {
-  /** Fires at the end of the role or when the lease is lost, perhaps to the next owner: then nothing new is sent. */
+  /** Fires at the end of the role or when the lease is lost, perhaps to the next session holder: then nothing new is sent. */
   ended: AbortSignal;
   /** Called when other processes' name checks are received. */
   onServing(): void;
@@ -166,7 +170,7 @@ async function runAsOwner(
   };
   lease.lost.addEventListener("abort", drainNow);
   if (lease.lost.aborted) drainNow();
-  const sessions = newSessions(context, profile, pool);
+  const sessions = newSessions(context, profile, pool, { drainMessages: drainPollQueue });
   const { liveness } = options;
   await liveness.add(changesLock(profile.id));
   const stopAnswering = answerChecks(sessions);

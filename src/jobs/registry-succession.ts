@@ -1,5 +1,5 @@
 /**
- * How another process becomes the owner of a registry's sessions although the present one still runs: one that hangs loses its
+ * How another process becomes a registry's session holder although the present one still runs: a holder that hangs loses its
  * lock to a waiting worker, and one that cannot reach the registry yields when another worker can.
  */
 import type { Context } from "#context.ts";
@@ -19,11 +19,11 @@ const answerChannel = "registry_greeting_read";
 const pollMs = 1_000;
 /** The holder of the lock takes the lease within this time. */
 const takenMsMax = 10_000;
-/** An owner that has not heard from the registry for this long yields … */
+/** A session holder that has not heard from the registry for this long yields … */
 const silentMsMax = 15_000;
 /** … to a worker that reads the registry's greeting within this time of the question. */
 const greetingFreshMs = 5_000;
-/** How often an owner asks. When the registry is down for everybody, connecting every few seconds is not worth it. */
+/** How often a session holder asks. During an outage of the registry itself, connecting every few seconds is not worth it. */
 const askEveryMs = 3_000;
 const askSeldomMs = 15_000;
 const longSilenceMs = 60_000;
@@ -34,8 +34,8 @@ export const lockConnectionName = (registryId: string) => `deedhouse-lease-${reg
 
 type OwnerOptions = { context: Context; profile: RegistryProfile };
 
-// Its lease has expired; or it has held the lock for some time without taking a lease, as a process does that was stopped while
-// it waited. A connection may have the pid of an earlier owner's.
+// Its lease has expired; or it has held the lock for some time without taking a lease, like a process that was suspended while
+// it waited. A connection may reuse the pid of an earlier holder's connection.
 const endHungOwner = statement(
   "registry-owner-end",
   `SELECT held.pid, pg_terminate_backend(held.pid) AS is_ended
@@ -70,8 +70,8 @@ const yieldLease = statement(
 );
 
 /**
- * What a worker does while it waits for the registry's lock: it ends the connection of an owner whose lease has expired, and
- * reads the registry's greeting when the owner asks for that. Never throws.
+ * What a worker does while it waits for the registry's lock: it ends the connection of a session holder whose lease has
+ * expired, and reads the registry's greeting when the holder asks for that. Never throws.
  * @param pid of the connection on which it waits
  */
 export async function standBy(options: OwnerOptions, pid: number, ended: AbortSignal): Promise<void> {
@@ -83,9 +83,13 @@ export async function standBy(options: OwnerOptions, pid: number, ended: AbortSi
     try {
       const owner = { registry_id: profile.id, application_name: lockConnectionName(profile.id) };
       const [hung] = await context.database.query(endHungOwner, owner);
-      if (hung) context.log.warn({ registry: profile.id, ...hung }, "the owner hangs: ended its lock's connection");
+      if (hung)
+        context.log.warn({ registry: profile.id, ...hung }, "the session holder hangs: ended its lock's connection");
     } catch (error) {
-      context.log.warn({ err: error, registry: profile.id }, "cannot tell whether the registry's owner hangs");
+      context.log.warn(
+        { err: error, registry: profile.id },
+        "cannot determine whether the registry's session holder hangs",
+      );
     }
   }
   stopAnswering();

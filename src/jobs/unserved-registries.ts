@@ -1,6 +1,6 @@
 /**
  * Raises an alarm for each registry that has orders or names here but no process that serves it, because its profile was
- * removed or renamed. When it has an owner again, that one resolves the alarm (registry-absence.ts).
+ * removed or renamed. The next session holder resolves the alarm (registry-absence.ts).
  */
 import { raiseAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
@@ -11,9 +11,7 @@ import { registryOwnerAlive } from "#locks/owner-lock.ts";
 const unserved = statement(
   "registries-unserved",
   `SELECT id FROM registries WHERE id <> ALL($served::text[]) AND NOT ${registryOwnerAlive("id")} AND (
-     EXISTS (SELECT FROM registration_orders
-       WHERE registry_id = registries.id AND status IN ('NotProvisioned', 'Processing', 'Pending'))
-     OR EXISTS (SELECT FROM changes WHERE registry_id = registries.id AND ended_at IS NULL)
+     EXISTS (SELECT FROM orders WHERE registry_id = registries.id AND ended_at IS NULL)
      OR EXISTS (SELECT FROM domains WHERE registry_id = registries.id AND renewal_id IS NULL)
      OR EXISTS (SELECT FROM renewals WHERE registry_id = registries.id AND ended_at IS NULL))`,
   { id: "text" },

@@ -3,7 +3,7 @@ import { Secret } from "#lib/secret.ts";
 
 /** RFC 9154 §4.1 asks for at least 128 random bits. */
 const randomBytes = 16;
-/** Many registries demand a digit, both cases and a special character, one of which the random part may lack. */
+/** Many registries demand a digit, both cases and a special character; the random part may lack any of them. */
 const everyClass = "-7Qz";
 
 /** A new authInfo: 26 printable characters, which registries with a limit of 32 take too. */

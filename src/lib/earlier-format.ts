@@ -1,6 +1,6 @@
 /** Databases and data folders from before 0.1.0 whose format is no longer read. They are refused, and stay as they are. */
 
-/** The last commit that reads them; docs/operating.md names it, too. */
+/** The last commit that reads them; docs/operating.md also names it. */
 export const lastCommitWithEarlierFormats = "ecc6d4075d";
 
 /**

@@ -29,7 +29,7 @@ export function loadCommonPasswords(): Promise<ReadonlySet<string>> {
   return loading;
 }
 
-/** Reads an operator's own list, one password per line. @throws when the file cannot be read */
+/** Reads a list that the operator provides, one password per line. @throws when the file cannot be read */
 export function readCommonPasswords(listFile: string): ReadonlySet<string> {
   return new Set(readFileSync(listFile, "utf8").split(/\r?\n/).filter(Boolean).map(fold));
 }

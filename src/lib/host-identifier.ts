@@ -10,14 +10,14 @@ export class InvalidHostIdentifier extends Error {
   override readonly name = "InvalidHostIdentifier";
 }
 
-/** Leaves room for ".localhost" after it, the site domain of a test machine (253 − 10). */
+/** Leaves room for ".localhost" after it, the site domain of a test system (253 − 10). */
 const identifierCharsMax = 243;
 /** For a whole name (RFC 1035 section 2.3.4). */
 const nameCharsMax = 253;
 
 /**
- * Labels that cannot be a whole identifier, with or without a number after them ("ns1", "mail2"): hosts that clients
- * look up on their own (RFC 2142 roles, wpad, autodiscover) and names that could pass for the platform's own.
+ * Labels that cannot be a whole identifier, with or without a number after them ("ns1", "mail2"): hosts that clients look up
+ * automatically (RFC 2142 roles, wpad, autodiscover) and names that could pass for the platform's.
  */
 const reservedLabels = new Set(
   `abuse admin administrator api autoconfig autodiscover billing broadcasthost console control cpanel dns email ftp ftps
@@ -26,7 +26,7 @@ const reservedLabels = new Set(
   webmaster wpad www`.split(/\s+/),
 );
 
-/** Names that are never in the public DNS or that mean the local machine (RFC 6761, 6762, 7686, ICANN's "internal"). */
+/** Names that are never in the public DNS or that mean the local host (RFC 6761, 6762, 7686, ICANN's "internal"). */
 const specialUseDomains = ["localhost", "local", "internal", "invalid", "arpa", "onion"];
 
 /** Scripts in everyday use (UAX #31 table 5), and the writing systems that mix some of them (UTS #39 §5.2). */
@@ -42,8 +42,8 @@ const latinLookAlikes = /^[аеорсухіјѕһӏԁԛԝαικνορυ0-9-]*$/u
 
 /**
  * Reads the identifier of a hosting account: a host name of one label or more, in U-labels or A-labels and any case.
- * @param options.reservedHosts the service's own canonical names: neither they nor names under them are available. A
- * single label reserves that identifier, for a host of ours under the site domain.
+ * @param options.reservedHosts the service's canonical names: neither they nor names under them are available. A single label
+ * reserves that identifier, for a host of ours under the site domain.
  * @param options.siteDomain what follows the identifier in its site's name; there must be room for it
  * @throws InvalidHostIdentifier also for IP addresses, special-use and reserved names, and labels that imitate others
  */
@@ -56,7 +56,7 @@ export function parseHostIdentifier(
 }
 
 /**
- * The form in which an identifier or host name in a path is looked up. An invalid one is looked up as it is and not found, so
+ * The form in which an identifier or host name in a path is looked up. An invalid one is looked up unchanged and not found, so
  * that the answer takes as long as any other.
  */
 export function canonicalForLookUp(text: string): string {
@@ -96,7 +96,7 @@ function isPublicSuffix(name: string): boolean {
   return getPublicSuffix(name, { allowPrivateDomains: true }) === name;
 }
 
-/** Leaves room for "_deedhouse." before it, where its owner proves control. */
+/** Leaves room for "_deedhouse." before it, where control over the name is proven. */
 const hostNameCharsMax = 242;
 
 /**
@@ -148,7 +148,7 @@ function isAtOrUnder(name: string, domain: string): boolean {
 /** Why a label could pass for another identifier; a label in ASCII never does. */
 function lookAlike(name: string): string | undefined {
   const labels = name.split(".");
-  // Under a suffix in its own script, a word such as "оса" is not mistaken for Latin letters.
+  // Under a suffix in the same script, a word such as "оса" is not mistaken for Latin letters.
   const localSuffix = labels.length > 1 && isEncoded(labels.at(-1) ?? "");
   for (const label of labels.filter(isEncoded)) {
     const shown = displayHostName(label);

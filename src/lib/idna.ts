@@ -1,11 +1,11 @@
 import { toASCII, toUnicode } from "tr46";
 
-// Two rules apply. UTS #46 (tr46, non-transitional, every check on) maps input (capitals, full-width forms, ideographic
-// dots) to one form and encodes it. It permits more than IDNA2008, for example symbols such as ☃. So every code point
-// of the result must also be PVALID, or satisfy its contextual rule (RFC 5892). The derived property is computed from
-// Node's own Unicode tables. "Unstable" (RFC 5892 §2.2) needs no separate check: UTS #46 maps every unstable code
-// point, and tr46 refuses a mapped one inside an A-label. A comparison of every code point with Python's idna 3.13,
-// which has the published table of Unicode 17, found no difference.
+// Two rules apply. UTS #46 (tr46, non-transitional, every check on) maps input (capitals, full-width forms, ideographic dots)
+// to one form and encodes it. It permits more than IDNA2008, for example symbols such as ☃. So every code point of the result
+// must also be PVALID, or satisfy its contextual rule (RFC 5892). The derived property is computed from Node's Unicode tables.
+// "Unstable" (RFC 5892 §2.2) needs no separate check: UTS #46 maps every unstable code point, and tr46 refuses a mapped one
+// inside an A-label. A comparison of every code point with Python's idna 3.13, which has the published table of Unicode 17,
+// found no difference.
 
 /** A name in text form, without the trailing dot (RFC 1035 §2.3.4 allows 255 octets on the wire). */
 const nameCharsMax = 253;
@@ -24,7 +24,7 @@ const dots = /[.\u3002\uFF0E\uFF61]/u;
 const trailingDot = new RegExp(`${dots.source}$`, "u");
 
 const spaceOrControl = /[\p{Cc}\p{White_Space}]/u;
-/** UTS #46 drops these silently. We do not: a name must not come from input that looks like another name. */
+/** UTS #46 drops these silently. We do not: a name must not come from input that reads as another name. */
 const invisible = /(?![\u200C\u200D])\p{Default_Ignorable_Code_Point}/u;
 /**
  * The last label of an IPv4 address in any notation (URL Standard, "ends in a number"): browsers read it as an address.

@@ -14,7 +14,7 @@ export interface Random {
 const drawnBytes = 4_096;
 let drawn = Buffer.alloc(0);
 
-/** Takes bytes that nobody else gets: drawn bytes are dropped as they are taken. */
+/** Takes bytes that are given out once: drawn bytes are dropped as they are taken. */
 function takeBytes(size: number): Buffer {
   if (size > drawnBytes) return randomBytes(size);
   if (size > drawn.length) drawn = randomBytes(drawnBytes);

@@ -10,7 +10,7 @@ import {
 import type { Random } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
 
-// A sealed secret is one bytea, so that a row needs one column and can be resealed on its own:
+// A sealed secret is one bytea, so that a row needs one column and can be resealed separately:
 //
 //   format (1 octet, 1) · length of the key id (1) · key id · nonce (12) · ciphertext · tag (16)
 //

@@ -1,5 +1,5 @@
 /**
- * Turns for work that somebody could ask for without end, such as looking up a key or a name. A source has a few pieces in
+ * Turns for work that a client could request without limit, such as looking up a key or a name. A source has a few pieces in
  * progress at once, and the rest wait, first come, first served. Sources do not wait for each other.
  */
 

@@ -1,4 +1,4 @@
-/** The part of tr46 6.0.0 (UTS #46, Unicode 17) that we use: the package has no types of its own. */
+/** The part of tr46 6.0.0 (UTS #46, Unicode 17) that we use: the package includes no types. */
 declare module "tr46" {
   interface Checks {
     checkHyphens?: boolean;

@@ -11,7 +11,7 @@ import { keepLockConnection, type LockConnection } from "#locks/lock-connection.
 
 /** The first half of the locks' keys; "job" in ASCII. */
 const livenessLockClass = 0x6a6f62;
-/** Remembers our own earlier connections: PostgreSQL may still hold their locks after we have lost them. */
+/** Remembers this process's earlier connections: PostgreSQL may still hold their locks after we have lost them. */
 const ownPidsMax = 10;
 
 const lockSql = `SELECT pg_advisory_lock_shared(${livenessLockClass}, hashtext($1))`;

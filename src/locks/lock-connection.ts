@@ -1,7 +1,8 @@
 /**
- * A connection that holds a process's locks, which end with it. With the default settings PostgreSQL notices after two hours
- * that a machine has vanished, and so do we that a firewall has dropped the connection. So each side probes the other every
- * few seconds (PostgreSQL 20.3.2, "TCP Settings"; they have no effect on a Unix socket, which cannot be lost).
+ * A connection that holds a process's locks, which end with it. With the default settings PostgreSQL takes two hours to notice
+ * that a client's host has vanished, and so does this process to notice that a firewall has dropped the connection. So each
+ * side probes the other every few seconds (PostgreSQL 20.3.2, "TCP Settings"; they have no effect on a Unix socket, which
+ * cannot be lost).
  */
 import { Client, type QueryResultRow } from "pg";
 import { sleep, waitAtMost } from "#lib/clock.ts";

@@ -1,14 +1,14 @@
 /**
- * One owner per registry at a time: the process that holds this session-level advisory lock and, with it, the registry's lease
- * (registry-lease.ts). PostgreSQL releases the lock with the connection, so a killed owner loses it at once. An owner that hangs
- * loses it because its lease expires.
+ * One session holder per registry at a time: the process that holds this session-level advisory lock and, with it, the
+ * registry's lease (registry-lease.ts). PostgreSQL releases the lock with the connection, so a killed holder loses it at once.
+ * A holder that hangs loses it because its lease expires.
  */
 import { heldLocks, lockKey } from "#locks/advisory-locks.ts";
 
 /** The first half of the lock's key; "reg" in ASCII. The second half is a hash of the registry's id. */
 export const ownerLockClass = 0x726567;
 
-/** SQL: the connection that holds the registry's lock, as `pid`; no row when nobody does. */
+/** SQL: the connection that holds the registry's lock, as `pid`; no row when the lock is free. */
 export const ownerLock = (registryId: string) => `${heldLocks(ownerLockClass)} AND objid = ${lockKey(registryId)}`;
 
 const lockArguments = `${ownerLockClass}, hashtext($1)`;

@@ -20,8 +20,7 @@ export interface HeldLocks {
 
 export interface RowLocks {
   /**
-   * Takes the locks that nobody else holds. The caller must not hold any of them: PostgreSQL lets the holder of a lock take
-   * it again.
+   * Takes the locks that are free. The caller must not hold any of them: PostgreSQL lets the holder of a lock take it again.
    * @param lockClass the first half of the locks' keys
    * @returns undefined while there is no connection
    * @throws the driver's error

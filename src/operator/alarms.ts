@@ -22,7 +22,7 @@ export function addAlarmCommands(program: Command): void {
     .action(
       onDatabase(
         async (context, { all = false, check = false, limit }: ListOptions) => {
-          // Without a worker, nobody may have checked for a while.
+          // Without a worker, the last check may be old.
           await lookAround(context);
           const listed = await listAlarms(context, { all, limit });
           if (check && listed.some(({ resolved_at }) => resolved_at === null)) process.exitCode = exitCodes.unexpected;

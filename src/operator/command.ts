@@ -11,7 +11,7 @@ import { printFields, printJson, printTable } from "../../client/cli/output.ts";
 
 /** What stands before a group of the operator's whose name is also one of the reseller's. */
 export const operatorWord = "operator";
-/** Groups that both have: a reseller's is about its own account, the operator's about all. */
+/** Groups that both have: a reseller's commands concern its account, the operator's all accounts. */
 export const sharedGroups: readonly string[] = ["domains", "hosting", "orders", "packs"];
 
 export function findCommand(parent: Command | undefined, name: string | undefined): Command | undefined {

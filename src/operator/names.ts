@@ -4,7 +4,7 @@ import { limitOption } from "#operator/arguments.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
 import { OperatorError } from "#operator-error.ts";
 
-/** Commands for names that nobody may register. */
+/** Commands for names that may not be registered. */
 export function addNameCommands(program: Command): void {
   const block = commandGroup(program, "block", "names that cannot be registered through the API");
   operatorCommand(block, "add <name>", "block a name, or a label under every suffix")

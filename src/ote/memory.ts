@@ -17,7 +17,7 @@ export interface MemoryOptions {
   /** The prefix of all names. */
   readonly label: string;
   readonly suffix: string;
-  /** For name servers below our own name. */
+  /** For name servers below the test's name. */
   readonly addresses: readonly string[];
   /** Two names outside the registry for name servers; derived from the label by default. */
   readonly outerHosts?: readonly string[] | undefined;
@@ -40,7 +40,7 @@ export interface Memory {
   readonly clock: Clock;
   readonly names: Names;
   readonly addresses: readonly string[];
-  /** The ids of contacts: those that we ask for until the registry answers with its own. */
+  /** The ids of contacts: those that we ask for until the registry answers with the ones it chose. */
   readonly contactIds: Record<ContactSlot, string>;
   readonly contactFields: readonly ContactFieldValue[];
   readonly secDns: SecDns;
@@ -69,8 +69,8 @@ export type ContactType = RegistryProfile["contactTypes"][number];
 export type Role = "registrant" | ContactType;
 
 /**
- * `first` and `second` serve every role, or only the registrant's where a contact has one role. There each contact type has a first
- * contact of its own, and the type that the test changes another one, `secondOther`.
+ * `first` and `second` serve every role, or only the registrant's where a contact has one role. There each contact type has a
+ * separate first contact, and the type that the test changes has a second one, `secondOther`.
  */
 export type ContactSlot = "first" | ContactType | "second" | "secondOther";
 
@@ -137,7 +137,7 @@ export function createMemory(options: MemoryOptions): Memory {
 }
 
 function nameAll({ label, suffix, profile, outerHosts = [] }: MemoryOptions, domain: string): Names {
-  // A host below one of the registry's own suffixes would need a name there.
+  // A host below one of the registry's suffixes would need a name there.
   const elsewhere = ["example.net", "example.org"].find(
     (name) => !profile.suffixes.some((sold) => name === sold || name.endsWith(`.${sold}`)),
   );
@@ -192,7 +192,7 @@ export function makePassword(random: Random): Secret {
   return new Secret(`${random.bytes(9).toString("base64url")}-Aa1`);
 }
 
-/** The test's contacts are nobody. */
+/** The test's contacts are fictitious. */
 export const postalInfo: PostalInfo = {
   type: "int",
   name: "Certification Test",

@@ -38,7 +38,7 @@ export interface Needs {
 export interface Thing {
   /** "domain a.example": unique. */
   readonly what: string;
-  /** Absent: nobody but the registry knows its id. */
+  /** Absent: only the registry knows its id. */
   readonly undo?: EppCommand<unknown>;
   readonly by?: Who;
   /** The `what` of the object that it disappears with. */

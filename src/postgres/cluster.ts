@@ -141,7 +141,7 @@ async function initialize(paths: ClusterPaths, programs: Programs, password: str
   }
 }
 
-/** C locale: text compares by bytes, the same on every machine and with every library version. */
+/** C locale: text compares by bytes, the same on every system and with every library version. */
 const initdbOptions = [
   `--username=${superuser}`,
   "--encoding=UTF8",

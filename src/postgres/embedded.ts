@@ -2,8 +2,8 @@
  * Supervises the embedded PostgreSQL: creates its folder on the first start, starts it, adopts a server that a killed
  * supervisor left behind, and stops it.
  *
- * The server runs in its own session, so that neither Ctrl-C in the terminal nor our death stops it before we do: a
- * killed supervisor leaves it running, and the next start on the same folder adopts it.
+ * The server runs in its own session, so that neither Ctrl-C in the terminal nor the death of this process stops it before we
+ * do: a killed supervisor leaves it running, and the next start on the same folder adopts it.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -57,7 +57,7 @@ const connectBudgetMs = 5_000;
 const socketPathBytesMax = 107;
 const logFileBytesMax = 10 * 1024 * 1024;
 
-/** For a small machine: the whole gateway stays below 500 MB. */
+/** For a small server: the whole gateway stays below 500 MB. */
 const defaultSettings = {
   listen_addresses: "127.0.0.1",
   max_connections: "80",
@@ -77,8 +77,8 @@ const defaultSettings = {
   max_logical_replication_workers: "0",
   timezone: "UTC",
   log_timezone: "UTC",
-  // The level "log" leaves out "error": the caller reports a refused statement, and a flood of them would fill the
-  // disk. Fatal errors and the server's own messages stay.
+  // The level "log" leaves out "error": the caller reports a refused statement, and a flood of them would fill the disk. Fatal
+  // errors and the server's messages stay.
   log_min_messages: "log",
   log_checkpoints: "off",
 };
@@ -193,8 +193,8 @@ async function spawnServer(target: Target, port: number): Promise<Child> {
 }
 
 /**
- * PostgreSQL's list of folders for its socket: the cluster's own folder, which nobody else may enter. It is empty when
- * the socket's path would be too long, because PostgreSQL would not start.
+ * PostgreSQL's list of folders for its socket: the cluster's folder, which no other user may enter. It is empty when the
+ * socket's path would be too long, because PostgreSQL would not start.
  */
 function socketFolders({ cluster }: ClusterPaths, port: number): string {
   const pathBytes = Buffer.byteLength(join(cluster, `.s.PGSQL.${port}`));

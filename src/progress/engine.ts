@@ -3,8 +3,8 @@
  * the whole job: it says when it has work to do, so nothing is enqueued, and the rows of a killed process are still due.
  *
  * A step runs outside any transaction, so that the row can change meanwhile. One process at a time works on a row: it holds the
- * row's lock, or owns all rows of the machine. A process that has lost a lock without noticing is stopped by the row's version,
- * which every write compares.
+ * row's lock, or all rows of the machine are assigned to it. A process that has lost a lock without noticing is stopped by the
+ * row's version, which every write compares.
  */
 import type { Context } from "#context.ts";
 import { DatabaseUnavailable } from "#db/errors.ts";
@@ -76,7 +76,7 @@ class Engine<Id extends RowId> {
   readonly #stopListening: (() => unknown)[];
   readonly #running: Promise<void>;
   readonly #inProgress = new Map<Id, RowInProgress>();
-  /** Rows on which another process works: not tried again until then, by the process's own clock. */
+  /** Rows on which another process works: not tried again until then, by this process's clock. */
   readonly #restingUntilMs = new Map<Id, number>();
   /** The version that a row had at its last successful step. */
   readonly #stepped = new Map<Id, number>();

@@ -58,7 +58,7 @@ function ownRows({ owner, only }: Pick<RowTable<"int8">, "owner" | "only">): str
 export function progressRows<Type extends "int8" | "text">(
   name: string,
   options: RowTable<Type> & {
-    /** SQL of type interval, about a row: the longest that it waits. */
+    /** SQL of type interval, about a row: the longest that it waits. Null: it may wait for any time. */
     longestWait: string;
   },
 ) {
@@ -78,7 +78,7 @@ export function progressRows<Type extends "int8" | "text">(
   });
 }
 
-/** As `progressRows`, for a machine with its own `pullIn`. */
+/** As `progressRows`, for a machine that brings its `pullIn`. */
 export function waitingRows<Type extends "int8" | "text">(name: string, options: RowTable<Type>) {
   const { table, id } = options;
   const columns = { id: id.type, version: "int8", next_step_at: "timestamptz?" } as const;

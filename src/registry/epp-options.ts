@@ -79,7 +79,7 @@ function servicesOf(profile: RegistryProfile): ServiceRequirements {
   };
 }
 
-/** The family's own way comes before fixed text, which ends each command. */
+/** The family's elements come before fixed text, which ends each command. */
 function dialectOf(profile: RegistryProfile): Dialect {
   const flavour = flavourOf(profile);
   const dialects = [

@@ -27,7 +27,7 @@ export function fixedExtensionsFault({
   authInfo,
   flavour = "none",
 }: ExtendedFields): string | undefined {
-  // A family may have a command of its own.
+  // A family may add a command.
   if (authInfo === "holder" && flavour === "none" && extensions[codeRequestKey] === undefined) {
     return `authInfo holder needs extensions.${codeRequestKey}, which asks the registry to send a code`;
   }
@@ -58,7 +58,7 @@ export function fixedExtensionsDialect(extensions: FixedExtensions): Dialect {
 const keyOf = ({ name, facts }: EppCommand<unknown>) =>
   facts?.sendsCodeToHolder ? codeRequestKey : name.replace(/^domain:/, "").replace(/^(restore|transfer)-.*/, "$1");
 
-/** @throws XmlError on anything but elements in namespaces of their own declaration */
+/** @throws XmlError on anything but elements in namespaces that they declare themselves */
 function elementsIn(xml: string): XmlElement[] {
   // Without a namespace around it, an element has only those that it declares.
   const { children } = parseXml(`<extension>${xml}</extension>`);

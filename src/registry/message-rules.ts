@@ -1,6 +1,6 @@
 /**
- * What a registry's messages mean that have no form of their own: rules of its profile, by the text or by the name of the data.
- * Texts come from outside, so a rule can neither take long nor be written so that it may: no groups, and few quantifiers.
+ * What a registry's messages without a standard form mean: rules of its profile, by the text or by the name of the data. Texts
+ * come from outside, so the syntax of rules admits none that could take long: no groups, and few quantifiers.
  */
 
 import Type, { type Static } from "typebox";
@@ -24,7 +24,7 @@ export const messageRules = Type.Array(
           maxItems: 10,
         }),
       ),
-      /** Told and forgotten, kept, or kept until a person has read it. */
+      /** Reported and forgotten, kept, or kept until a person has read it. */
       [outcomeField]: Type.Enum(["tell", "keep", "alarm"]),
     },
     { additionalProperties: false },

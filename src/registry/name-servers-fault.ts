@@ -4,7 +4,10 @@ import { hostNamespace } from "#registry/epp/namespaces.ts";
 
 export const nameServersAtCreateDefault = { min: 0, max: 13 };
 
-/** A-labels, two at least: below a top-level domain anybody could register the name of a host. Room is left for a label. */
+/**
+ * A-labels, two at least: directly below a top-level domain, any stranger could register the name of a host. Room is left for a
+ * label.
+ */
 export const sacrificialSuffix = Type.String({
   pattern: "^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$",
   maxLength: 200,

@@ -1,5 +1,5 @@
 /**
- * Replaces a password in a file so that no crash loses the only copy: the whole new file is written beside it
+ * Replaces a password in a file so that no crash loses the only copy: the whole new file is written next to it
  * (`….new-password`) before the new password is sent, and is renamed to it once the registry has the password.
  */
 import {
@@ -37,7 +37,7 @@ export function findDraftPassword(file: string, id: string): Secret | undefined 
   return findPasswordIn(draftOf(file), id);
 }
 
-/** Writes the new file beside the old one, readable by its owner only. @throws Error */
+/** Writes the new file next to the old one, readable by its owner only. @throws Error */
 export function writeDraft(file: string, id: string, password: Secret): void {
   const entries = parseEntries(file, readFileSync(file, "utf8"));
   const changed = entries.map((entry) => (entry.id === id ? { ...entry, password: password.reveal() } : entry));

@@ -65,7 +65,7 @@ export function findPrice(fees: DomainFees | undefined, asked: PaidCommand["comm
   return fees?.prices.find(({ command }) => command === asked);
 }
 
-/** Whether the decision about a create depends on the ordinary price: a name with a class of its own is premium at any price. */
+/** Whether the decision about a create depends on the ordinary price: a name with a special class is premium at any price. */
 export function needsOrdinaryPrice(fees: DomainFees | undefined): boolean {
   return fees !== undefined && !hasOwnClass(fees, findPrice(fees, "create"));
 }
@@ -73,7 +73,7 @@ export function needsOrdinaryPrice(fees: DomainFees | undefined): boolean {
 function isOrdinary(fees: DomainFees, command: PaidCommand["command"], ordinary: OrdinaryPrice | undefined): boolean {
   const price = findPrice(fees, command);
   const isOfOwnClass = hasOwnClass(fees, price);
-  // Its renewals may cost more, too. The price of a renewal or a restore itself says more than the class.
+  // Its renewals may also cost more. The price of a renewal or a restore itself says more than the class.
   if (isOfOwnClass && command === "create") return false;
   const isSaidToBe = !isOfOwnClass && (price?.isStandard === true || fees.class !== undefined);
   if (price?.amount === undefined) return isSaidToBe || (!isOfOwnClass && ordinary === undefined);

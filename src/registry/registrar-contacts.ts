@@ -1,4 +1,4 @@
-/** Contacts of our own account that a registry demands at every name: the profile has their ids. */
+/** Contacts of the registrar account that a registry demands at every name: the profile has their ids. */
 import Type from "typebox";
 import type { EppCommand } from "#registry/epp/command.ts";
 import type { Dialect } from "#registry/epp/dialect.ts";

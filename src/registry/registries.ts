@@ -69,11 +69,11 @@ const registryFile = Type.Array(
 
       /** Whether the registry keeps contacts (thick) or only names (thin). */
       dataModel: Type.Optional(Type.Enum(["thick", "thin"])),
-      /** Whether name servers are objects of their own (RFC 5732) or attributes of the domain (RFC 5731 §1.1). */
+      /** Whether name servers are objects (RFC 5732) or attributes of the domain (RFC 5731 §1.1). */
       hostModel: Type.Optional(Type.Enum(["objects", "attributes"])),
-      /** The contacts that a thick registry requires besides the registrant. */
+      /** The contacts that a thick registry requires in addition to the registrant. */
       contactTypes: Type.Optional(Type.Array(Type.Enum(["admin", "tech", "billing"]))),
-      /** Contacts of our own account that stand at every name, by type, with their ids at the registry. */
+      /** Contacts of the registrar account that stand at every name, by type, with their ids at the registry. */
       registrarContacts: Type.Optional(registrarContactsSchema),
       /** How many name servers the registry demands when a name is registered, and those of a request that names none. */
       nameserversAtCreate: Type.Optional(
@@ -91,7 +91,7 @@ const registryFile = Type.Array(
       secDns: Type.Optional(Type.Enum(["ds", "keys", "none"])),
       /** Who chooses the ids of contacts: we ("client"), or the registry, whatever the command says ("server"). */
       contactIds: Type.Optional(Type.Enum(["client", "server"])),
-      /** Whether a contact has one role, at all names: each role of a name gets an object of its own. */
+      /** Whether a contact has one role, at all names: each role of a name gets a separate object. */
       contactPerRole: Type.Optional(Type.Boolean()),
       contactFields: Type.Optional(contactFieldsSchema),
       /** Whether contacts may have any letters ("loc"; RFC 5733 §2.4), or ASCII characters only ("int"). */
@@ -100,7 +100,7 @@ const registryFile = Type.Array(
       registrantChange: Type.Optional(Type.Enum(["update", "forbidden"])),
       /** Whose secret a name's authInfo is (flavours/flavour.ts). */
       authInfo: Type.Optional(Type.Enum(authInfoPolicies)),
-      /** Whose a name is that `<info>` shows without its registrar (clID): nobody knows, ours, or another registrar's. */
+      /** Whose a name is when `<info>` shows it without its registrar (clID): unknown, ours, or another registrar's. */
       infoWithoutRegistrar: Type.Optional(Type.Enum(["unknown", "ours", "others"])),
       /** The family of the registry, for what its extensions demand (flavours/). */
       flavour: Type.Optional(Type.Enum(["none", ...flavourNames])),
@@ -119,7 +119,7 @@ const registryFile = Type.Array(
       period: Type.Optional(Type.Enum(["years", "months", "none"])),
       /** What the registry does at the expiry of a name that was not renewed. */
       atExpiry: Type.Optional(Type.Enum(["auto-renew", "expire"])),
-      /** What happens to an auth code at its end: another value that nobody keeps, or <null/> (RFC 5731 §3.2.5). */
+      /** What happens to an auth code at its end: another value that is kept nowhere, or <null/> (RFC 5731 §3.2.5). */
       spentAuthInfo: Type.Optional(Type.Enum(["replaced", "removed"])),
       /** How long after its registration the registry refuses a name's transfer. */
       transferProhibitedDays: Type.Optional(days),
@@ -139,7 +139,7 @@ const registryFile = Type.Array(
       /** How long before its expiry a name is renewed, and when an alarm says that it still is not. */
       renewalLeadDays: Type.Optional(days),
       renewalAlarmDays: Type.Optional(Type.Array(days)),
-      /** Unicode code points that labels under a suffix may contain besides a-z, 0-9 and the hyphen. Default: none. */
+      /** Unicode code points that labels under a suffix may contain in addition to a-z, 0-9 and the hyphen. Default: none. */
       idn: Type.Optional(Type.Record(suffix, Type.Array(Type.String({ pattern: codePointRange })))),
       /** Premium prices (RFC 8748): paid up to an amount for what is ordered, and for what the schedule renews. Default: refused. */
       premium: Type.Optional(
@@ -157,7 +157,7 @@ const registryFile = Type.Array(
 
       transformTimeoutMs: Type.Optional(timeoutMs),
       queryTimeoutMs: Type.Optional(timeoutMs),
-      /** For how long after a takeover a command is not repeated that the previous owner may have sent. */
+      /** How long after a takeover a command that the previous session holder may have sent is not repeated. */
       takeoverSettleMs: Type.Optional(milliseconds),
       /** The other timeouts of a session. */
       timeouts: Type.Optional(
@@ -194,9 +194,9 @@ const registryFile = Type.Array(
       renewalIntervalMs: Type.Optional(milliseconds),
       /** How long a registration takes, for `check-after`, until enough of them were measured. */
       expectedSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: expectedSecondsMax })),
-      /** Messages of the registry that have no form of their own: the first rule that fits decides. */
+      /** Messages of the registry without a standard form: the first rule that fits decides. */
       messages: Type.Optional(messageRules),
-      /** A balance at or below this amount raises an alarm. Default: the registry's own threshold. */
+      /** A balance at or below this amount raises an alarm. Default: the threshold that the registry reports. */
       balanceAlarmAt: Type.Optional(Type.Number()),
       /** Result codes with which this registry deviates from the RFCs: code → the event for an order. */
       resultCodes: Type.Optional(codeMeanings(createMeanings)),
@@ -244,7 +244,7 @@ export interface RegistryProfile extends Required<Plain> {
   prices: ProfilePrices | undefined;
   /** Absent: a host that other names use keeps its name, and the name above it. */
   sacrificialSuffix?: string | undefined;
-  /** Absent: the registry's own threshold. */
+  /** Absent: the threshold that the registry reports. */
   balanceAlarmAt?: number | undefined;
   /** How long after a lost answer an `<info>` proves nothing: 2 × the transform timeout. */
   settleMs: number;

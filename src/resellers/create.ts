@@ -85,7 +85,7 @@ export async function changeRateLimit(context: OperatorContext, resellerId: numb
   await context.database.query(setRateLimit, { reseller_id: resellerId, rate_limit: rateLimit });
 }
 
-/** @param max registrations, renewals by hand and restores in a UTC day */
+/** @param max registrations, renewals on request and restores in a UTC day */
 export async function changePaidOrdersMax(context: OperatorContext, resellerId: number, max: number): Promise<void> {
   await context.database.query(setPaidOrdersMax, { reseller_id: resellerId, paid_orders_day_max: max });
 }

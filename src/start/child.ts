@@ -18,7 +18,7 @@ export interface ChildOptions {
   /** Arguments after the entry point. Read at each start, because ports are known only after the first one. */
   args: () => string[];
   environment: () => NodeJS.ProcessEnv;
-  /** Node's own flags. */
+  /** Flags of Node itself. */
   nodeFlags: readonly string[];
   logFile: string;
   /** Called each time that the process is ready: at the first start, and after each restart. */
@@ -89,7 +89,7 @@ export function keepAlive(options: ChildOptions): Child {
 function launch({ args, environment, nodeFlags, logFile }: ChildOptions) {
   const log = openSync(logFile, "a", 0o600);
   const logStart = statSync(logFile).size;
-  // In its own process group, so that Ctrl-C in the terminal reaches only the parent, which stops everything in order.
+  // In a separate process group, so that Ctrl-C in the terminal reaches only the parent, which stops everything in order.
   const child = spawn(process.execPath, [...nodeFlags, entry, ...args()], {
     detached: true,
     env: environment(),

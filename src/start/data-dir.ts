@@ -54,7 +54,7 @@ export function openDataDir(path: string, random: Random): DataDir {
     const reason = (error as NodeJS.ErrnoException).code ?? "it cannot be used";
     throw new Error(`the data folder ${root} cannot be written (${reason}): name another one with --data DIR`);
   }
-  // A new master key beside an old database would silently make all its secrets unreadable.
+  // With a new master key, all secrets of an old database would silently become unreadable.
   if (!existsSync(dir.masterKeyFile) && existsSync(join(dir.postgres, "cluster"))) {
     throw new Error(
       `${dir.masterKeyFile} is missing, and without it the secrets in this folder's database cannot be read: put it back, or name a new folder with --data DIR`,
@@ -113,7 +113,7 @@ export function writePrivateFile(path: string, content: string): void {
 }
 
 /**
- * Makes sure that nobody else starts on the same folder.
+ * Makes sure that no other process starts on the same folder.
  * @throws Error with one sentence
  */
 export function lockDataDir(dir: DataDir): Disposable {

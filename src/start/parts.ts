@@ -16,8 +16,8 @@ import type { Running } from "#start/report.ts";
 const latinLetters = ["00DF-00F6", "00F8-00FF", "0101-017F"];
 
 /**
- * The registries of the sandbox: most gateways have registries of both kinds. One process serves both, because each process
- * of its own would cost 60 MB.
+ * The registries of the sandbox: most gateways have registries of both kinds. One process serves both, because each additional
+ * process would cost 60 MB.
  */
 const sandboxRegistries = [
   {
@@ -120,7 +120,7 @@ export class Parts {
     return url;
   }
 
-  /** Before the first of our own processes starts. */
+  /** Before the first of our processes starts. */
   compile(): Promise<void> {
     return compileParts(outsideEnvironment(this.#commonSettings()), this.#stopping.signal);
   }
@@ -240,10 +240,7 @@ export class Parts {
     };
   }
 
-  /**
-   * The environment of the registry and the hosting node: they stand for other machines and must not reach the
-   * database.
-   */
+  /** The environment of the registry and the hosting node: they stand for other servers and must not reach the database. */
   #outsideSettings(): Record<string, string> {
     const { dir, ports } = this.#options;
     return {

@@ -1,11 +1,11 @@
 /**
- * Finds processes that an earlier `deedhouse start` left behind. A start that is killed cannot stop its processes. They
- * notice and end on their own, but until then they hold the ports and the files.
+ * Finds processes that an earlier `deedhouse start` left behind. A start that is killed cannot stop its processes. They notice
+ * and end without help, but until then they hold the ports and the files.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { sleep, systemClock } from "#lib/clock.ts";
 
-/** Longer than each of them takes to stop on its own. */
+/** Longer than each of them takes to notice and stop. */
 const waitBudgetMs = 25_000;
 const pollIntervalMs = 50;
 

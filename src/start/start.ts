@@ -1,6 +1,6 @@
 /**
- * `deedhouse start`: the whole service on one machine, in the foreground, on loopback. It starts PostgreSQL, the
- * sandbox registry, the hosting node, the api and the worker, restarts what dies, and stops them in order.
+ * `deedhouse start`: the whole service on one server, in the foreground, on loopback. It starts PostgreSQL, the sandbox
+ * registry, the hosting node, the api and the worker, restarts what dies, and stops them in order.
  */
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";

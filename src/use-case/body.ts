@@ -7,7 +7,7 @@ import { shapeByHand } from "#use-case/docs.ts";
 /**
  * Reads a JSON body that must be an object of the given shape; fields outside the shape are ignored, and null means left out.
  * A text that PostgreSQL cannot store is refused, except in fields that their use case checks itself.
- * @param comparedOnly such fields, beside those whose shape says so (`checkedByHand`)
+ * @param comparedOnly such fields, in addition to those whose shape says so (`checkedByHand`)
  * @throws ApiError `bad_request` with an entry per field. It never repeats a value: values can be secrets
  */
 export function parseBody<Shape extends TObject>(

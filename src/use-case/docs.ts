@@ -1,7 +1,7 @@
 /**
- * What openapi.json says of a use case beside its errors and its scope. The shape of an answer stands beside the function that
- * builds it, whose type follows from the shape. A shape with a `title` is described once, under this name. The example of a
- * shape is made of the examples of its fields, unless it has one of its own.
+ * What openapi.json says of a use case in addition to its errors and its scope. The shape of an answer stands next to the
+ * function that builds it, whose type follows from the shape. A shape with a `title` is described once, under this name. The
+ * example of a shape is made of the examples of its fields, unless the shape declares one.
  */
 import Type, { type TObject, type TSchema } from "typebox";
 import { takeDefault, takeMax } from "#use-case/page-size.ts";
@@ -26,11 +26,11 @@ export interface AnswerDocs {
   description: string;
   /** Absent when the answer has no body. */
   body?: TSchema;
-  /** Beside those of every answer. */
+  /** In addition to those of every answer. */
   headers?: readonly AnswerHeader[];
   /** The whole list is offered as CSV, without these headers. */
   isCsvToo?: boolean;
-  /** The list is offered as server-sent events, too. */
+  /** The list is also offered as server-sent events. */
   isStreamToo?: boolean;
 }
 
@@ -57,10 +57,10 @@ export const domainName = Type.String({
   description: "The A-label form, in lower case.",
   examples: ["hello.example"],
 });
-/** A text, with what it looks like. */
+/** A text, with its form. */
 export const textLike = (...examples: string[]) => Type.String({ examples });
 
-/** The query's parameters of every paged list; its own filters come beside them. */
+/** The query's parameters of every paged list; the list's filters are added to them. */
 export const pagingQuery = {
   skip: Type.Optional(
     Type.Integer({ minimum: 0, maximum: 999_999_999, default: 0, description: "The number of rows to skip." }),
@@ -90,5 +90,5 @@ const byHand = "x-by-hand";
  */
 export const checkedByHand = (shape: TSchema) => Type.Unknown({ [byHand]: shape });
 
-/** The shape of a field that is checked by hand. */
+/** The shape of a field that the use case checks in code. */
 export const shapeByHand = (schema: object): TSchema | undefined => (schema as { [byHand]?: TSchema })[byHand];

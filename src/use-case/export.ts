@@ -1,6 +1,6 @@
 /**
- * A whole list as CSV, in one answer of any length. Pages are read one after the other, each by its own statement, when the client
- * has taken the one before: neither rows nor a transaction wait for a slow client.
+ * A whole list as CSV, in one answer of any length. Pages are read one after the other, each by a separate statement, when the
+ * client has taken the one before: neither rows nor a transaction wait for a slow client.
  */
 import { Readable } from "node:stream";
 import type { Context } from "#context.ts";
@@ -32,7 +32,7 @@ export async function answerCsv<Row>(
   try {
     const { value: first = [] } = await pages.next();
     const stream = Readable.from(linesOf(context, table, first, pages));
-    // Also after an error, and if nobody reads it at all.
+    // Also after an error, and if it is never read.
     stream.once("close", end);
     return { status: 200, headers: headersOf(table), stream };
   } catch (error) {

@@ -34,9 +34,12 @@ export interface PagedList<Row> extends PageStatements<Row> {
   /** The list's name in `list_chunks`. */
   list: string;
   nameColumn: string;
-  /** The query's parameters beside the page, e.g. `status=Renewed`; empty for the whole list. A cursor is valid for one filter. */
+  /**
+   * The query's parameters other than the page, e.g. `status=Renewed`; empty for the whole list. A cursor is valid for one
+   * filter.
+   */
   filter: string;
-  /** The values of the filter's own parameters. */
+  /** The values of the filter's parameters. */
   values?: SqlValues;
   /** The highest `skip`, where rows that are skipped cost time. */
   skipRowsMax?: number;
@@ -53,7 +56,7 @@ export function pageColumnsOf(columns: Columns): Columns {
 /**
  * Declares a list's statements.
  * @param source the table and the condition that lists a row, e.g. `FROM domains WHERE true`
- * @param filter the query's parameters beside the page, when the list is part of another list
+ * @param filter the query's parameters other than the page, when the list is part of another list
  */
 export function pagedList<const C extends Columns>(
   list: string,
@@ -115,9 +118,9 @@ export function pagedList<const C extends Columns>(
 
 /**
  * Declares the statements of a part of a list that has no chunks. Its rows are counted for each page, so everything that the
- * condition names should be in the index of reseller and name. Then each page costs an index-only scan of the reseller's own rows
- * (0.14 s for a million on a busy machine, measured), or of fewer where the condition bounds the name. Rows on pages
- * that no vacuum has seen since their last change are read as well: seconds for a million, so the table needs frequent vacuums.
+ * condition names should be in the index of reseller and name. Then each page costs an index-only scan of the reseller's rows
+ * (0.14 s for a million on a busy server, measured), or of fewer where the condition bounds the name. Rows on pages that no
+ * vacuum has seen since their last change are read as well: seconds for a million, so the table needs frequent vacuums.
  * @param name of the statements
  * @param source as for `pagedList`; its condition may have parameters, which are in the list's `values`
  */

@@ -1,6 +1,6 @@
 /**
  * Stored answers: of committed writes by nonce (an identical resend gets the same answer), and of requests with an
- * Idempotency-Key (a repeat with the same body gets it). The write's own transaction stores both.
+ * Idempotency-Key (a repeat with the same body gets it). The write's transaction stores both.
  */
 
 import type { Context } from "#context.ts";

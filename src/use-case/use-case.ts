@@ -108,14 +108,13 @@ export interface UseCaseRequest {
   /** The caller as its key is now; undefined when the key may not be used any more. */
   callerNow(): Promise<Caller | undefined>;
   /**
-   * Stores the answer with the write that it reports, in the write's own transaction. An identical resend of a
-   * committed request gets it again, whatever the client saw of the first.
+   * Stores the answer with the write that it reports, in the same transaction. An identical resend of a committed request gets
+   * it again, whatever the client saw of the first.
    */
   commit(tx: Transaction, answer: Answer): Promise<void>;
   /**
-   * The row that `commit` would write, for a statement that inserts it together with its own rows; `undefined` when
-   * `commit` has more to write. A unique violation of committed_requests means the same as there: this request was
-   * committed before.
+   * The row that `commit` would write, for a statement that inserts it together with other rows; `undefined` when `commit` has
+   * more to write. A unique violation of committed_requests means the same as there: this request was committed before.
    */
   committedRow(answer: Answer): CommittedRow | undefined;
 }

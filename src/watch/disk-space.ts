@@ -52,7 +52,7 @@ function ignoreMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code !== "ENOENT") throw error;
 }
 
-/** The file that receives our log lines; empty when somebody else keeps them. */
+/** The file that receives our log lines; empty when another program keeps them. */
 export function ownLogFile(): string[] {
   return fstatSync(standardError).isFile() ? [readlinkSync(`/proc/self/fd/${standardError}`)] : [];
 }

@@ -1,5 +1,5 @@
 /**
- * The alarms that nobody could raise if only workers raised alarms: the api and the operator's commands raise these.
+ * Alarms that workers cannot raise because the workers themselves have failed: the api and the operator's commands raise these.
  * Nothing is kept in memory, so a restart forgets nothing.
  */
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
@@ -27,7 +27,7 @@ const workersSeen = statement(
   { last_at: "timestamptz?", is_absent: "bool" },
 );
 
-/** A stuck worker keeps its connections, so that nobody else can take its locks, and does nothing. */
+/** A stuck worker does nothing but keeps its connections, so no other process can take its locks. */
 const stuckWorkers = statement(
   "watch-workers-stuck",
   `SELECT coalesce(worker, subject) AS worker, seen_at, doing, worker IS NOT NULL AS is_stuck
@@ -45,9 +45,7 @@ const unownedRegistries = statement(
    FROM (SELECT registry_id, holder, expires_at FROM registry_leases AS lease
      WHERE expires_at < now() - make_interval(secs => $silent_seconds) AND NOT ${registryOwnerAlive("registry_id")}
        AND (expires_at > now() - interval '1 day'
-         OR EXISTS (SELECT FROM registration_orders AS o WHERE o.registry_id = lease.registry_id
-           AND status IN ('NotProvisioned', 'Processing', 'Pending'))
-         OR EXISTS (SELECT FROM changes WHERE changes.registry_id = lease.registry_id AND ended_at IS NULL)
+         OR EXISTS (SELECT FROM orders WHERE orders.registry_id = lease.registry_id AND ended_at IS NULL)
          OR EXISTS (SELECT FROM domains WHERE domains.registry_id = lease.registry_id AND renewal_id IS NULL)
          OR EXISTS (SELECT FROM renewals WHERE renewals.registry_id = lease.registry_id AND ended_at IS NULL))) AS unowned
    FULL JOIN (SELECT subject FROM alarms WHERE kind = 'registry-unowned' AND resolved_at IS NULL) AS raised
@@ -58,15 +56,12 @@ const unownedRegistries = statement(
 const overdueWork = statement(
   "watch-overdue",
   `WITH overdue AS (
-     SELECT 'orders of ' || registry_id AS what, count(*) AS due, min(coalesce(next_step_at, created_at)) AS since
-       FROM registration_orders WHERE status IN ('NotProvisioned', 'Processing', 'Pending')
-         AND coalesce(next_step_at, created_at) < $due_before GROUP BY registry_id
-     UNION ALL SELECT 'changes at ' || registry_id, count(*), min(next_step_at) FROM changes
-       WHERE ended_at IS NULL AND renewal_id IS NULL AND next_step_at < $due_before GROUP BY registry_id
+     SELECT 'orders of ' || registry_id AS what, count(*) AS due, min(next_step_at) AS since FROM orders
+       WHERE ended_at IS NULL AND lane <> 'schedule' AND next_step_at < $due_before GROUP BY registry_id
      UNION ALL SELECT 'renewals of ' || registry_id, count(*), min(next_step_at) FROM (
        SELECT registry_id, next_step_at FROM renewals WHERE ended_at IS NULL AND next_step_at < $renewals_due_before
-       UNION ALL SELECT registry_id, next_step_at FROM changes
-         WHERE ended_at IS NULL AND renewal_id IS NOT NULL AND next_step_at < $renewals_due_before) AS of_schedule
+       UNION ALL SELECT registry_id, next_step_at FROM orders
+         WHERE ended_at IS NULL AND lane = 'schedule' AND next_step_at < $renewals_due_before) AS of_schedule
        GROUP BY registry_id
      UNION ALL SELECT 'hosting accounts', count(*), min(next_step_at) FROM hosting_accounts
        WHERE next_step_at < $due_before HAVING count(*) > 0
@@ -109,7 +104,7 @@ async function reportUnownedRegistries(context: WatchContext): Promise<void> {
   const rows = await context.database.query(unownedRegistries, { silent_seconds: silenceToleratedSeconds });
   for (const { registry, holder, expires_at } of rows) {
     const alarm = { kind: "registry-unowned", subject: registry ?? "" } as const;
-    const note = `no worker has owned ${registry}'s sessions since the lease of ${holder} ended at ${expires_at?.toISOString()}: registrations are refused, and orders wait`;
+    const note = `no worker has held ${registry}'s sessions since the lease of ${holder} ended at ${expires_at?.toISOString()}: registrations are refused, and orders wait`;
     if (holder !== null) await raiseAlarm(context, { ...alarm, note });
     else await resolveAlarm(context, alarm);
   }
@@ -123,7 +118,7 @@ async function reportOverdueWork(context: WatchContext): Promise<void> {
   };
   for (const { what, due, since } of await context.database.query(overdueWork, limits)) {
     const alarm = { kind: "work-overdue", subject: what ?? "" } as const;
-    const note = `${due} ${what} are overdue, the first since ${since?.toISOString()}: look at the workers' logs`;
+    const note = `${due} ${what} are overdue, the first since ${since?.toISOString()}: check the workers' logs`;
     if (due !== null) await raiseAlarm(context, { ...alarm, note });
     else await resolveAlarm(context, alarm);
   }
@@ -141,7 +136,7 @@ export function startWatch({ log }: Pick<Context, "log">, look: () => Promise<vo
       await sleep(lookMs, stopped.signal);
       if (stopped.signal.aborted) return;
       await look().catch((error: unknown) => {
-        log.warn({ err: error }, "looking for alarms failed");
+        log.warn({ err: error }, "the check for alarms failed");
       });
     }
   }

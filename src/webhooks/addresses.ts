@@ -1,7 +1,7 @@
 /**
- * Which addresses a webhook may be sent to. A reseller chooses the URL, so it must not lead to what only the service can reach: its own
- * addresses, private networks, other services of the machine. The URL is judged when it is set, and again before each connection, because
- * names can lead elsewhere by then.
+ * Which addresses a webhook may be sent to. A reseller chooses the URL, so it must not lead to what only the service can reach:
+ * its addresses, private networks, other services on the same server. The URL is judged when it is set, and again before each
+ * connection, because names can lead elsewhere by then.
  */
 import { isIP } from "node:net";
 import { networkInterfaces } from "node:os";

@@ -25,7 +25,7 @@ const heldBackMs = 250;
 const eventsAtOnceMax = 500;
 const deliveriesAtOnceMax = 20;
 const requestsAtOnceMax = 4;
-/** A step begins no more requests after this time: its place is for others, too. */
+/** A step begins no more requests after this time: others need its place. */
 const stepMsMax = 5_000;
 
 /** How long a webhook waits at most. */

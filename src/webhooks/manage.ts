@@ -26,7 +26,7 @@ import { newWebhookSecret } from "#webhooks/signature.ts";
 export const webhooksMax = 10;
 const descriptionCharsMax = 200;
 const typesMax = 50;
-/** How long the secret before signs, too. */
+/** How long the previous secret continues to sign. */
 const previousHours = 24;
 
 const changeable = {
@@ -52,7 +52,7 @@ const secretField = {
 };
 const secretShape = Type.Object({ ...webhookShape.properties, ...secretField }, { title: "WebhookWithSecret" });
 
-// Its place lies before all transactions that are underway; `begun` tells their events from those that happened before.
+// Its place lies before all transactions that are underway; `begun` separates their events from those that happened before.
 const insert = statement(
   "webhook-insert",
   `WITH ${withLog}

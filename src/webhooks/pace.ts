@@ -1,6 +1,7 @@
 /**
- * How fast an account sends to a host. A webhook's URL may lead to somebody who has not asked for it, so a host gets few requests at
- * first, and more with each answer that takes a delivery. The places are counted in the database: all workers share them.
+ * How fast an account sends to a host. A webhook's URL may lead to a host that has not asked for it, so a host gets few
+ * requests at first, and more with each answer that takes a delivery. The places are counted in the database: all workers share
+ * them.
  */
 import type { Context } from "#context.ts";
 import { deleteInParts } from "#db/parts.ts";

@@ -1,6 +1,6 @@
 /**
- * Tests of URLs. A new or changed URL gets nothing but an event of the type `webhook.test` until it has answered one: otherwise a
- * webhook could send events to somebody who has not asked for them. What happens meanwhile stays in the log of events.
+ * Tests of URLs. A new or changed URL gets nothing but an event of the type `webhook.test` until it has answered one: otherwise
+ * a webhook could send events to a host that has not asked for them. What happens meanwhile stays in the log of events.
  */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
@@ -32,7 +32,7 @@ export const sendTest = statement(
 
 const ensureTest = statement("webhook-test-ensure", `WITH old AS (${oldTests}) ${newTest}` as string, {});
 
-/** The test that a URL must answer. It waits for the webhook, not for its own time. */
+/** The test that a URL must answer. It waits for the webhook, not for a due time. */
 const waitingTest = statement(
   "webhook-test-waiting",
   `SELECT id, event_id, body, attempts, ends_at FROM webhook_deliveries

@@ -28,7 +28,7 @@ test("a write that was committed before the api was killed is answered at its re
   await api.start();
   const [order, ...more] = await runSql<{ order_code: string }>(
     gateway.databaseUrl,
-    "SELECT order_code FROM registration_orders",
+    "SELECT order_code FROM orders WHERE kind = 'create'",
   );
   assert.deepEqual(more, []);
   const resent = await send("POST", "/domains/registrations", write);

@@ -13,7 +13,7 @@ const registerOften = (domain_name: string, callers: TestReseller[]) =>
 const ordersOf = (name: string) =>
   runSql<{ reseller_id: string }>(
     gateway.databaseUrl,
-    "SELECT reseller_id FROM registration_orders WHERE domain_name = $1",
+    "SELECT reseller_id FROM orders WHERE domain_name = $1 AND kind = 'create'",
     [name],
   );
 

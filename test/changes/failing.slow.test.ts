@@ -30,9 +30,9 @@ const openAlarms = ({ gateway }: Stage) =>
   );
 
 /** A day passes without success. @returns the note of the alarm */
-async function callsOperator(stage: Stage, clock: SteeredClock, table: "changes" | "registration_orders") {
+async function callsOperator(stage: Stage, clock: SteeredClock) {
   const { databaseUrl } = stage.gateway;
-  const failed = `SELECT FROM ${table} WHERE ended_at IS NULL AND backoff_count > 2`;
+  const failed = "SELECT FROM orders WHERE ended_at IS NULL AND backoff_count > 2";
   await until("tries have failed", async () => (await runSql(databaseUrl, failed)).length === 1);
   assert.deepEqual(await openAlarms(stage), [], "nobody is called as long as retries may help");
   clock.skip(25);
@@ -41,12 +41,12 @@ async function callsOperator(stage: Stage, clock: SteeredClock, table: "changes"
 }
 
 for (const code of [2002, 2400, 2500]) {
-  test(`a command that is always answered ${code} is retried, and after a day an operator is called (rows C6, C14)`, async (t) => {
+  test(`a command that is always answered ${code} is retried, and after a day an operator is called (rows 6, 14)`, async (t) => {
     const { stage, clock } = await startRefused(t, [{ command: "domain:update", as: "refuse", code }]);
     const location = await order(stage, "PUT", lockTarget, locked);
     assert.match(
-      await callsOperator(stage, clock, "changes"),
-      new RegExp(`for a day every try has failed.*${code}.*settle or cancel`),
+      await callsOperator(stage, clock),
+      new RegExp(`all attempts have failed for 24 hours.*${code}.*settle or cancel`),
     );
     await until("the same alarm is raised by the next try", async () => {
       clock.skip(1);
@@ -63,11 +63,11 @@ for (const code of [2002, 2400, 2500]) {
 test("an operator is called about looks that are never answered", async (t) => {
   const { stage, clock } = await startRefused(t, [{ command: "domain:info", as: "refuse", code: 2400 }]);
   await order(stage, "PUT", lockTarget, locked);
-  assert.match(await callsOperator(stage, clock, "changes"), /for a day every try has failed.*2400/);
+  assert.match(await callsOperator(stage, clock), /all attempts have failed for 24 hours.*2400/);
   assert.equal(received(stage, name, "domain:update").length, 0);
 });
 
-test("a host that the registry does not approve ends the order (row C5)", async (t) => {
+test("a host that the registry does not approve ends the order (row 5)", async (t) => {
   const { stage } = await startRefused(t, [{ command: "host:create", as: "pending", decision: "deny" }], {
     pendingDelayMs: 50,
   });
@@ -77,7 +77,7 @@ test("a host that the registry does not approve ends the order (row C5)", async 
   assert.equal(received(stage, host, "host:create").length, 1);
 });
 
-test("a host that the registry always refuses ends the order after three tries (row C7)", async (t) => {
+test("a host that the registry always refuses ends the order after three tries (row 7)", async (t) => {
   const { stage } = await startRefused(t, [{ command: "host:create", as: "refuse", code: 2201 }]);
   const ended = await change(stage, "PUT", `/domains/${name}/nameservers`, glue);
   assert.equal(ended.status, "Errors");
@@ -85,7 +85,7 @@ test("a host that the registry always refuses ends the order after three tries (
   assert.equal(received(stage, host, "host:create").length, 3);
 });
 
-test("keys at a registry that does not offer DNSSEC end the order, and nothing is sent (row C5)", async (t) => {
+test("keys at a registry that does not offer DNSSEC end the order, and nothing is sent (row 5)", async (t) => {
   const { stage } = await startRefused(t, [], { extensions: ["rgp"] });
   const ds = [{ key_tag: 4711, algorithm: 13, digest_type: 2, digest: "AB".repeat(32) }];
   const ended = await change(stage, "PUT", `/domains/${name}/dnssec`, { ds });
@@ -100,7 +100,7 @@ test("an operator is called about a registration whose contact the registry neve
   const { gateway } = stage;
   const other: Stage = { gateway, reseller: await gateway.addReseller() };
   const { location } = await place(gateway, other.reseller, "contactless.example");
-  assert.match(await callsOperator(stage, clock, "registration_orders"), /for a day every try has failed.*2400/);
+  assert.match(await callsOperator(stage, clock), /all attempts have failed for 24 hours.*2400/);
   gateway.registry.setFaults({ commands: [] });
   clock.skip(1);
   assert.equal((await gateway.settled(other.reseller, location)).status, "Finished");

@@ -18,7 +18,7 @@ async function startWithLostUpdate(t: TestContext) {
   return { stage, clock, hold, location };
 }
 
-test("a command whose answer is lost, but which was executed, is not sent again (rows C11, C14)", async (t) => {
+test("a command whose answer is lost, but which was executed, is not sent again (rows 11, 14)", async (t) => {
   const { stage, clock, hold, location } = await startWithLostUpdate(t);
   hold.release({ execute: true });
   assert.equal((await settledLater(stage, clock, location)).status, "Finished");
@@ -26,7 +26,7 @@ test("a command whose answer is lost, but which was executed, is not sent again 
   assert.equal((await domain(stage, name)).transfer_locked, true);
 });
 
-test("a command that was lost on its way is sent again once its settle time is over (rows C11, C14)", async (t) => {
+test("a command that was lost on its way is sent again once its settle time is over (rows 11, 14)", async (t) => {
   const { stage, clock, hold, location } = await startWithLostUpdate(t);
   hold.release({ execute: false });
   assert.equal((await settledLater(stage, clock, location)).status, "Finished");
@@ -47,7 +47,7 @@ test("nothing is sent for a name while an earlier command may still be executed"
   assert.equal((await domain(stage, name)).transfer_locked, false);
 });
 
-test("a newer order replaces one of its kind that was not sent, and no other (row C2)", async (t) => {
+test("a newer order replaces one of its kind that was not sent, and no other (row 2)", async (t) => {
   const { stage, clock, hold, location } = await startWithLostUpdate(t);
   const replaced = await order(stage, "PUT", target, { transfer_locked: false });
   const last = await order(stage, "PUT", target, { transfer_locked: true });
@@ -61,7 +61,7 @@ test("a newer order replaces one of its kind that was not sent, and no other (ro
   assert.equal(received(stage, name, "domain:update").length, 1);
 });
 
-test("a status that forbids the change ends the order, and the reason names it (row C5)", async (t) => {
+test("a status that forbids the change ends the order, and the reason names it (row 5)", async (t) => {
   const stage = await startStage(t, [name]);
   const { store } = stage.gateway.registry;
   store.domains.put({ ...store.domains.find(name)!, statuses: ["serverUpdateProhibited"] });
@@ -75,7 +75,7 @@ test("a status that forbids the change ends the order, and the reason names it (
   );
 });
 
-test("an order about a name that is gone fails, and sends nothing (row C5)", async (t) => {
+test("an order about a name that is gone fails, and sends nothing (row 5)", async (t) => {
   const stage = await startStage(t, [name]);
   stage.gateway.registry.store.domains.delete(name);
   const ended = await change(stage, "PUT", target, locked);
@@ -84,11 +84,11 @@ test("an order about a name that is gone fails, and sends nothing (row C5)", asy
   assert.equal(received(stage, name, "domain:update").length, 0);
 });
 
-test("while the registry is away an order waits, and goes on when it is back (row C6)", async (t) => {
+test("while the registry is away an order waits, and goes on when it is back (row 6)", async (t) => {
   const stage = await startStage(t, [name], { registry: { backoffFirstMs: 50 } });
   stage.gateway.registry.pause();
   const location = await order(stage, "PUT", target, locked);
-  const failed = "SELECT FROM changes WHERE backoff_count > 0";
+  const failed = "SELECT FROM orders WHERE backoff_count > 0";
   await until("a step has failed", async () => (await runSql(stage.gateway.databaseUrl, failed)).length > 0);
   stage.gateway.registry.resume();
   assert.equal((await stage.gateway.settled(stage.reseller, location)).status, "Finished");

@@ -34,7 +34,7 @@ const executed = (stage: Stage, of: string, command: string) =>
 
 for (const execute of [true, false]) {
   const fate = execute ? "was executed" : "was lost on its way";
-  test(`a host whose create ${fate} unanswered is made once, and the name delegates to it (rows C11, C14)`, async (t) => {
+  test(`a host whose create ${fate} unanswered is made once, and the name delegates to it (rows 11, 14)`, async (t) => {
     const stage = await startStage(t, [name], quick);
     const { holds } = stage.gateway.registry;
     const hold = holds.place({ command: "host:create", name: host, at: "before-execution", times: 1 });

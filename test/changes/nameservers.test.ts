@@ -55,11 +55,12 @@ test("a host below the name gets the addresses that are sent, and keeps them whe
   assert.deepEqual(await serversOf(stage), [{ name: host, addresses: ["1.1.1.1"] }, { name: outside[0] }]);
 });
 
-test("each host is a step of its own, and only the name's own update is verified (rows C9, C3)", async (t) => {
+test("each host is a step of its own, and only the name's own update is verified (rows 9, 3)", async (t) => {
   const stage = await startStage(t, [name]);
   const servers = [{ name: `ns1.${name}`, addresses: ["9.9.9.9"] }, outside[0]];
   assert.equal((await change(stage, "PUT", target, { name_servers: servers })).status, "Finished");
-  const history = "SELECT event FROM change_history ORDER BY id";
+  const history =
+    "SELECT event FROM order_history JOIN orders ON orders.id = order_id WHERE kind = 'nameservers' ORDER BY order_history.id";
   const events = await runSql<{ event: string }>(stage.gateway.databaseUrl, history);
   const expected = ["requested", "started", "prepared", "prepared", "answered", "done"];
   assert.deepEqual(
@@ -76,7 +77,7 @@ test("a new host below a name of the reseller is refused without addresses, and 
     const { validation_errors: [error] = [] } = reply.body as { validation_errors?: { field: string }[] };
     assert.deepEqual([reply.status, error?.field], [400, "name_servers/1/addresses"], reply.text);
   }
-  assert.deepEqual(await runSql(gateway.databaseUrl, "SELECT FROM changes WHERE kind = 'nameservers'"), []);
+  assert.deepEqual(await runSql(gateway.databaseUrl, "SELECT FROM orders WHERE kind = 'nameservers'"), []);
 });
 
 test("a host that was given addresses before needs none, although no name uses it any more", async (t) => {

@@ -85,7 +85,7 @@ const untilAnswered = ({ gateway }: Stage, code: number) =>
 
 for (const [kind, { path, older, newer, shown, wanted }] of Object.entries(pairs)) {
   for (const [what, code] of Object.entries(faults)) {
-    test(`a newer order of the kind ${kind} is not undone by an older one that ${what} (row C2)`, async (t) => {
+    test(`a newer order of the kind ${kind} is not undone by an older one that ${what} (row 2)`, async (t) => {
       const { stage, clock } = await startWithFault(t, code);
       const target = `/domains/${name}/${path}`;
       const first = await order(stage, "PUT", target, older);

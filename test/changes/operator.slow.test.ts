@@ -32,13 +32,13 @@ test("an operator sees an order, what it sent and what happens next", async (t) 
   );
 });
 
-test("an operator cancels an order of which nothing was sent, and no other (row C2)", async (t) => {
+test("an operator cancels an order of which nothing was sent, and no other (row 2)", async (t) => {
   const clock = createSteeredClock();
   const stage = await startStage(t, [name], { clock, registry: steeredRegistry });
   const { gateway, reseller } = stage;
   gateway.registry.pause();
   const waiting = await order(stage, "PUT", target, { transfer_locked: true });
-  const failed = "SELECT FROM changes WHERE backoff_count > 0";
+  const failed = "SELECT FROM orders WHERE backoff_count > 0";
   await until("a step has failed", async () => (await runSql(gateway.databaseUrl, failed)).length > 0);
   await operated(gateway, "orders", "cancel", codeOf(waiting));
   assert.equal((await gateway.settled(reseller, waiting)).status, "Cancelled");
@@ -52,7 +52,30 @@ test("an operator cancels an order of which nothing was sent, and no other (row 
   assert.equal(received(stage, name, "domain:update").length, 1);
 });
 
-test("an operator settles an order that the registry never shows as done, unless it does (row C16)", async (t) => {
+test("after a lost answer an operator cannot cut the settle time short, whatever has failed before", async (t) => {
+  const clock = createSteeredClock();
+  const stage = await startStage(t, [name], { clock, registry: steeredRegistry });
+  const { gateway } = stage;
+  gateway.registry.pause();
+  const location = await order(stage, "PUT", target, { transfer_locked: true });
+  const isThere = (rows: string) => async () => (await runSql(gateway.databaseUrl, rows)).length > 0;
+  await until("a step has failed", isThere("SELECT FROM orders WHERE backoff_count > 0"));
+  const hold = gateway.registry.holds.place({ command: "domain:update", name, at: "before-execution", times: 1 });
+  gateway.registry.resume();
+  await hold.abandoned(1);
+  await until("the answer is lost", isThere("SELECT FROM order_history WHERE event = 'unanswered'"));
+  await assertRefused(
+    gateway,
+    ["orders", "retry", codeOf(location)],
+    3,
+    /until then the command may still be executed/,
+  );
+  hold.release({ execute: true });
+  assert.equal((await settledLater(stage, clock, location)).status, "Finished");
+  assert.equal(received(stage, name, "domain:update").length, 1);
+});
+
+test("an operator settles an order that the registry never shows as done, unless it does (row 16)", async (t) => {
   const stage = await startStage(t, [name], { registry: { backoffFirstMs: 50 } });
   const { gateway, reseller } = stage;
   const { store } = gateway.registry;
@@ -62,7 +85,7 @@ test("an operator settles an order that the registry never shows as done, unless
     queueMicrotask(() => store.domains.put({ ...row, statuses: [] }));
   });
   const location = await order(stage, "PUT", target, { transfer_locked: true });
-  const unseen = "SELECT FROM change_history WHERE event = 'not-seen'";
+  const unseen = "SELECT FROM order_history WHERE event = 'not-seen'";
   await until("it is not shown", async () => (await runSql(gateway.databaseUrl, unseen)).length > 0);
   const settled = await operate(gateway, "orders", "settle", codeOf(location), "--as", "failed", "--note", "undone");
   assert.equal(settled.code, 0, settled.stderr);

@@ -36,7 +36,7 @@ async function renew(stage: Stage): Promise<string> {
   return order(stage, "POST", `/domains/${name}/renewals`, { years: 1, expiration_date });
 }
 
-test("a name shows that a change of it is pending, and later that it is not any more (row C15)", async (t) => {
+test("a name shows that a change of it is pending, and later that it is not any more (row 15)", async (t) => {
   const { stage, pending } = await startPending(t);
   const statuses = async () => (await domain(stage, name)).statuses as string[];
   await until("a look has shown it", async () => (await statuses()).includes("pendingUpdate"));
@@ -77,7 +77,7 @@ test("an operator who settles the pending order lets the renewal continue, and i
 test("another update waits for the pending one: the registry does not show yet what it will change", async (t) => {
   const { stage, clock, pending } = await startPending(t);
   const next = await order(stage, "PUT", target, { name_servers: [] });
-  const looks = `SELECT FROM changes WHERE change_code = '${codeOf(next)}' AND next_step_at > created_at + interval '10 s'`;
+  const looks = `SELECT FROM orders WHERE order_code = '${codeOf(next)}' AND next_step_at > created_at + interval '10 s'`;
   await until("its turn has not come", async () => (await runSql(stage.gateway.databaseUrl, looks)).length === 1);
   assert.equal((await shown(stage, next)).status, "NotProvisioned");
   await stage.gateway.registry.decide(name, "approve");

@@ -4,7 +4,7 @@ import { change, domain, received, startStage } from "./stage.ts";
 
 const name = "locked.example";
 
-test("a lock is at the registry, and in the portfolio, when its order is finished (rows C1, C3, C9)", async (t) => {
+test("a lock is at the registry, and in the portfolio, when its order is finished (rows 1, 3, 9)", async (t) => {
   const stage = await startStage(t, [name]);
   assert.equal((await domain(stage, name)).transfer_locked, false);
   const target = `/domains/${name}/transfer-lock`;

@@ -48,12 +48,7 @@ async function startStage(
 }
 
 const ordersOf = ({ gateway }: Stage, name: string) =>
-  runSql(
-    gateway.databaseUrl,
-    `SELECT order_code AS code FROM registration_orders WHERE domain_name = $1
-     UNION ALL SELECT change_code FROM changes WHERE domain_name = $1`,
-    [name],
-  );
+  runSql(gateway.databaseUrl, "SELECT order_code AS code FROM orders WHERE domain_name = $1", [name]);
 
 const executed = ({ gateway }: Stage, command: string, name: string) =>
   gateway.registry.store.journal.entries({ name, command }).filter((entry) => entry.executed).length;

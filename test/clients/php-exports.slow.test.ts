@@ -49,10 +49,11 @@ async function fillLists(): Promise<void> {
     `INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date, registry_ex_date, will_renew, status)
      SELECT prefix || n || '.example', ${id}, 'sandbox', '2026-01-01', '2027-01-01'::timestamptz + n * interval '1 year', '2027-01-01',
        n > 1, 'ok' FROM unnest(ARRAY['shop-', 'other-']) AS prefix, generate_series(1, 3) AS n;
-     INSERT INTO registration_orders (order_code, reseller_id, domain_name, suffix, registry_id, period_years, status, created_at, updated_at, ended_at)
-     SELECT 'REG-0000000' || n || '-000', ${id}, 'shop-' || n % 2 || '.example', 'example', 'sandbox', 1,
+     INSERT INTO orders (order_code, reseller_id, domain_name, suffix, registry_id, kind, input, is_urgent, status, created_at,
+       updated_at, ended_at)
+     SELECT 'REG-0000000' || n || '-000', ${id}, 'shop-' || n % 2 || '.example', 'example', 'sandbox', 'create', '{"years": 1}', false,
        CASE WHEN n < 3 THEN 'Errors' ELSE 'Finished' END, '2026-01-01', '2026-01-01', '2026-01-09' FROM generate_series(1, 5) AS n;
-     INSERT INTO changes (change_code, reseller_id, domain_name, registry_id, kind, input, is_urgent, status, created_at, updated_at, ended_at)
+     INSERT INTO orders (order_code, reseller_id, domain_name, registry_id, kind, input, is_urgent, status, created_at, updated_at, ended_at)
      VALUES ('CHG-00000000-000', ${id}, 'shop-1.example', 'none', 'transfer-lock', '{}', false, 'Finished', now(), now(), now());
      WITH renewal AS (
        INSERT INTO renewals (renewal_code, reseller_id, domain_name, registry_id, period_years, term_ends_at, due_at, status,

@@ -34,7 +34,7 @@ const patienceMs = 180_000;
 /** For mutated workers: an undo must follow their first info even on a busy machine, and some lose orders. */
 const mutationTimes = { transformTimeoutMs: 4_000, patienceMs: 60_000 };
 /** Rows that need a person's decision: no fault leads there. */
-const rowsOfPeople = ["26", "C16"];
+const rowsOfPeople = ["16"];
 const randomMinutesDefault = 20;
 /** Of each mutation: the faults are common enough. */
 const randomMutationSeconds = 120;

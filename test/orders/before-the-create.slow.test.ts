@@ -5,7 +5,7 @@ import { runSql } from "../harness/sql.ts";
 import { delayOrders } from "./hold.ts";
 import { assertEnds, creates, place, statusOf, until } from "./judge.ts";
 
-test("an order waits as NotProvisioned while the registry is down, and then finishes (row 3)", async (t) => {
+test("an order waits as NotProvisioned while the registry is down, and then finishes (row 1)", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
   await delayOrders(gateway.databaseUrl, 700);
@@ -31,13 +31,13 @@ test("a name that is taken after the order was accepted ends it, and no create i
   assert.deepEqual(creates(gateway, order.name), []);
 });
 
-test("a name that is reserved after the order was accepted fails its validation, and no create is sent (row 5)", async (t) => {
+test("a name that is reserved after the order was accepted fails its validation, and no create is sent (row 4)", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
   await delayOrders(gateway.databaseUrl, 700);
   const order = await place(gateway, reseller, "later.example");
   // The sandbox reserves names by how they begin, so the test changes the order's name instead of the registry's answer.
-  const rename = `UPDATE registration_orders SET domain_name = 'reserved-later.example', checked_at = NULL
+  const rename = `UPDATE orders SET domain_name = 'reserved-later.example', found = found - 'checked_at'
     WHERE order_code = $1 AND status = 'NotProvisioned' RETURNING id`;
   assert.equal((await runSql(gateway.databaseUrl, rename, [order.code])).length, 1);
   const reserved = { ...order, name: "reserved-later.example" };
@@ -67,7 +67,7 @@ test("the delays between an order's retries grow until one succeeds", async (t) 
   const order = await place(gateway, reseller, "slow-500-again.example");
   await until("it has begun", async () => (await statusOf(gateway, reseller, order)) === "Processing");
   gateway.registry.pause();
-  const grown = "SELECT FROM registration_orders WHERE backoff_count >= 3";
+  const grown = "SELECT FROM orders WHERE backoff_count >= 3";
   await until("it has failed three times", async () => (await runSql(gateway.databaseUrl, grown)).length > 0);
   gateway.registry.resume();
   await assertEnds(gateway, reseller, order, "Finished");

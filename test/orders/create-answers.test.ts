@@ -15,7 +15,7 @@ async function assertAllEnd(
   await Promise.all(orders.map((order) => assertEnds(gateway, reseller, order, status)));
 }
 
-test("2302 does not say whose the name is, so the registry is asked (rows 9, 16, 18)", async (t) => {
+test("2302 does not say whose the name is, so the registry is asked (row 7)", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
   await assertAllEnd(gateway, reseller, ["race-1.example", "race-2.test"], "Errors");
@@ -25,7 +25,7 @@ test("2302 does not say whose the name is, so the registry is asked (rows 9, 16,
   }
 });
 
-test("a refusal that is about this name or registrant fails the validation, after one create (row 10)", async (t) => {
+test("a refusal that is about this name or registrant fails the validation, after one create (row 4)", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
   const names = [2001, 2003, 2004, 2005, 2304, 2305, 2306, 2308].map((code) => `code-${code}-x.example`);
@@ -33,7 +33,7 @@ test("a refusal that is about this name or registrant fails the validation, afte
   for (const name of names) assert.equal(creates(gateway, name).length, 1, name);
 });
 
-test("a contact that the registry has lost is created again, once (row 10)", async (t) => {
+test("a contact that the registry has lost is created again, once (row 6)", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
   await assertAllEnd(gateway, reseller, ["first.example"], "Finished");
@@ -48,7 +48,7 @@ test("a contact that the registry has lost is created again, once (row 10)", asy
   assert.equal(creates(gateway, "code-2303-x.example").length, 2);
 });
 
-test("what was certainly not executed is sent again with a new transaction id (row 13)", async (t) => {
+test("what was certainly not executed is sent again with a new transaction id (row 6)", async (t) => {
   // 2200 and 2501 end the session: otherwise the next login may take a minute.
   const circuit = { ...circuitSettingsDefault, refusedDelayMs: 100 };
   const gateway = await startTestGateway(t, { registry: { circuit } });

@@ -4,11 +4,11 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cancelOrder } from "#domains/orders/cancel.ts";
 import type { TestGateway, TestReseller } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
 import { type HeldChange, holdAt } from "./hold.ts";
 import { assertEnds, creates, type PlacedOrder, place, until } from "./judge.ts";
+import { cancel } from "./operate.ts";
 import { startWithWorkers } from "./worker-process.ts";
 
 interface Point {
@@ -26,19 +26,18 @@ interface Point {
   ends?: string;
 }
 
-const orders = (when: string): HeldChange => ({ table: "registration_orders", on: "UPDATE", when });
+const orders = (when: string): HeldChange => ({ table: "orders", on: "UPDATE", when });
 const attempts = (on: HeldChange["on"], command: string): HeldChange => ({
   table: "attempts",
   on,
   when: `NEW.command = '${command}'`,
 });
-const begun: HeldChange = orders("OLD.status = 'NotProvisioned' AND NEW.phase = 'create'");
+const begun: HeldChange = orders("OLD.status = 'NotProvisioned' AND NEW.phase = 'send'");
 const messages: HeldChange = { table: "poll_messages", on: "INSERT", when: "true" };
 
 const points: Point[] = [
-  { name: "before the claim", change: orders("NEW.phase = 'check'"), isCommitted: false },
-  { name: "after the claim", change: orders("NEW.phase = 'check'"), isCommitted: true },
-  { name: "after the check", change: orders("NEW.phase = 'create'"), isCommitted: true },
+  { name: "before the start", change: begun, isCommitted: false },
+  { name: "after the start", change: begun, isCommitted: true },
   {
     name: "after the contact's attempt",
     change: attempts("INSERT", "contact:create"),
@@ -70,7 +69,7 @@ const points: Point[] = [
   {
     name: "after a create without a trace",
     label: "drop-before-",
-    change: orders("OLD.phase = 'verify' AND NEW.phase = 'create'"),
+    change: orders("OLD.phase = 'verify' AND NEW.phase = 'send'"),
     isCommitted: true,
   },
   {
@@ -86,8 +85,8 @@ const points: Point[] = [
     change: orders("NEW.status = 'Pending'"),
     isCommitted: true,
   },
-  { name: "before the claim with its attempt", change: begun, isStraight: true, isCommitted: false },
-  { name: "after the claim with its attempt, before its bytes", change: begun, isStraight: true, isCommitted: true },
+  { name: "before the start with its attempt", change: begun, isStraight: true, isCommitted: false },
+  { name: "after the start with its attempt, before its bytes", change: begun, isStraight: true, isCommitted: true },
   {
     name: "after the answer of a straight order",
     change: orders("NEW.status = 'Finished'"),
@@ -104,7 +103,7 @@ const points: Point[] = [
   },
   {
     name: "before it is known that the name is held, and not wanted",
-    change: orders("NEW.phase = 'cancel'"),
+    change: orders("OLD.cancel_requested_at IS NOT NULL"),
     isCancelled: true,
     isCommitted: false,
     ends: "Cancelled",
@@ -175,7 +174,7 @@ async function placeCancelled(gateway: TestGateway, reseller: TestReseller, name
   const answer = gateway.registry.hold({ command: "domain:create", name, at: "before-answer" });
   const order = await place(gateway, reseller, name);
   await answer.reached(1);
-  assert.equal(await cancelOrder(gateway.context, order.code), "cancelling");
+  assert.notEqual(await cancel(gateway, order.code), "Cancelled");
   answer.release();
   return order;
 }

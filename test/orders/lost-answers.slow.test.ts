@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { authInfoRow } from "#domains/orders/orders.ts";
+import { openSecret } from "#domains/kinds/registration.ts";
+import { findOrderByCode } from "#domains/orders/order.ts";
 import { startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
 import { createSteeredClock } from "../harness/steered-clock.ts";
@@ -14,7 +15,7 @@ async function assertFinish(gateway: TestGateway, reseller: TestReseller, names:
   assert.deepEqual(await runSql(gateway.databaseUrl, open), [], "attempts are left open");
 }
 
-test("a create that was executed is found again when its answer is lost, and is not repeated (rows 14, 15)", async (t) => {
+test("a create that was executed is found again when its answer is lost, and is not repeated (rows 11, 14)", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
   const names = ["drop-after-1.example", "garbage-1.example", "trid-1.example", "short-1.example"];
@@ -22,14 +23,14 @@ test("a create that was executed is found again when its answer is lost, and is 
   for (const name of names) assert.equal(creates(gateway, name).length, 1, name);
 });
 
-test("an answer that comes after the timeout is never read (rows 14, 15)", async (t) => {
+test("an answer that comes after the timeout is never read (rows 11, 14)", async (t) => {
   const gateway = await startTestGateway(t, { sandbox: { lateMs: 1_500 } });
   const reseller = await gateway.addReseller();
   await assertFinish(gateway, reseller, ["late-1.example"]);
   assert.equal(creates(gateway, "late-1.example").length, 1);
 });
 
-test("a create that the registry never received, or failed to execute, is sent again (row 17)", async (t) => {
+test("a create that the registry never received, or failed to execute, is sent again (row 14)", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
   const names = ["drop-before-1.example", "once-2400-1.example", "once-2500-1.example"];
@@ -37,7 +38,7 @@ test("a create that the registry never received, or failed to execute, is sent a
   for (const name of names) assert.equal(creates(gateway, name).length, 2, name);
 });
 
-test("a create that the registry undid is noticed by the second look, and sent again (rows 15, 17)", async (t) => {
+test("a create that the registry undid is noticed by the second look, and sent again (row 14)", async (t) => {
   const gateway = await startTestGateway(t, { sandbox: { undoDelayMs: 700 } });
   const reseller = await gateway.addReseller();
   await assertFinish(gateway, reseller, ["undo-after-1.example"]);
@@ -45,25 +46,25 @@ test("a create that the registry undid is noticed by the second look, and sent a
   assert.equal(executed.length, 2);
 });
 
-test("after five creates without a trace an operator decides (row 17)", async (t) => {
+test("after five creates without a trace an operator decides (row 14)", async (t) => {
   const gateway = await startTestGateway(t, { registry: { settleMs: 50 } });
   const reseller = await gateway.addReseller();
   gateway.registry.setFaults({ commands: [{ command: "domain:create", as: "drop-before" }] });
   const order = await place(gateway, reseller, "ever.example");
-  const note = "SELECT FROM registration_orders WHERE operator_note LIKE '5 creates were lost%'";
+  const note = "SELECT FROM orders WHERE operator_note LIKE '5 creates were lost%'";
   await until("it needs an operator", async () => (await runSql(gateway.databaseUrl, note)).length > 0);
   assert.equal(await statusOf(gateway, reseller, order), "Processing");
   assert.equal(creates(gateway, order.name).length, 5);
   assert.deepEqual(await openAlarms(gateway), [{ kind: "order", subject: order.code }]);
 });
 
-test("an order never ends without an answer: it asks until the registry answers (row 19)", async (t) => {
+test("an order never ends without an answer: it asks until the registry answers (row 14)", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
   const order = await place(gateway, reseller, "drop-after-down.example");
   await until("the create is executed", () => creates(gateway, order.name).some((entry) => entry.executed));
   gateway.registry.pause();
-  const ignorant = "SELECT FROM order_history WHERE event = 'verify-lost'";
+  const ignorant = "SELECT FROM order_history WHERE event = 'look-lost'";
   await until("it was asked without an answer", async () => (await runSql(gateway.databaseUrl, ignorant)).length > 1);
   assert.equal(await statusOf(gateway, reseller, order), "Processing");
   gateway.registry.resume();
@@ -71,7 +72,7 @@ test("an order never ends without an answer: it asks until the registry answers 
   assert.equal(creates(gateway, order.name).length, 1);
 });
 
-test("an order that gets no answer for a day is in the operator's queue until the registry answers (row 19)", async (t) => {
+test("an order that gets no answer for a day is in the operator's queue until the registry answers (row 14)", async (t) => {
   const clock = createSteeredClock();
   // Meanwhile the check for absent registries runs too: its alarm is another one.
   const gateway = await startTestGateway(t, { clock, registry: { pollIntervalMs: 20 } });
@@ -80,7 +81,7 @@ test("an order that gets no answer for a day is in the operator's queue until th
   await until("the create is executed", () => creates(gateway, order.name).some((entry) => entry.executed));
   gateway.registry.pause();
   const askedInVain = (times: number) =>
-    until(`it was asked ${times} times`, async () => (await countEvents(gateway, order, "verify-lost")) >= times);
+    until(`it was asked ${times} times`, async () => (await countEvents(gateway, order, "look-lost")) >= times);
   await askedInVain(1);
   clock.skip(23);
   await askedInVain(2);
@@ -100,7 +101,7 @@ test("an order that gets no answer for a day is in the operator's queue until th
   assert.equal(creates(gateway, order.name).length, 1);
 });
 
-test("a failure of ours after the registry's answer is not a refusal: the name is found (row 14)", async (t) => {
+test("a failure of ours after the registry's answer is not a refusal: the name is found (row 11)", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
   const order = await place(gateway, reseller, "slow-300-ours.example");
@@ -108,7 +109,7 @@ test("a failure of ours after the registry's answer is not a refusal: the name i
   const raise = `CREATE FUNCTION test_raise() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$;
     CREATE TRIGGER test_raise BEFORE INSERT ON domains FOR EACH ROW EXECUTE FUNCTION test_raise()`;
   await runSql(gateway.databaseUrl, raise);
-  const failed = "SELECT FROM registration_orders WHERE next_step_at > updated_at";
+  const failed = "SELECT FROM orders WHERE next_step_at > updated_at";
   await until(
     "the step has failed, and is to be tried again",
     async () => (await runSql(gateway.databaseUrl, failed)).length > 0,
@@ -118,22 +119,18 @@ test("a failure of ours after the registry's answer is not a refusal: the name i
   assert.equal(creates(gateway, order.name).length, 1);
 });
 
-test("a name that is taken after we sent a create is verified, because it may be ours (row 5a)", async (t) => {
+test("a name that is taken after we sent a create is verified, because it may be ours (row 7)", async (t) => {
   const gateway = await startTestGateway(t, { registry: { backoffFirstMs: 1_500, backoffMaxMs: 1_500 } });
   const reseller = await gateway.addReseller();
   await assertFinish(gateway, reseller, ["first.example"]);
   const order = await place(gateway, reseller, "once-2200-late.example");
   await until("its create was refused", () => creates(gateway, order.name).length > 0);
   // The registry executes it after all.
-  const [row] = await runSql<{ auth_info_sealed: Buffer }>(
-    gateway.databaseUrl,
-    "SELECT auth_info_sealed FROM registration_orders WHERE order_code = $1",
-    [order.code],
-  );
+  const stored = await findOrderByCode(gateway.context, order.code);
   const { domains } = gateway.registry.store;
   const [any] = domains.values();
-  assert.ok(row && any);
-  const authInfo = gateway.context.sealer.open(authInfoRow(order.code), row.auth_info_sealed).reveal();
+  assert.ok(stored && any);
+  const authInfo = openSecret(gateway.context, stored).authInfo.reveal();
   domains.put({ ...any, name: order.name, authInfo });
   assert.equal((await gateway.settled(reseller, order.location)).status, "Finished");
   assert.equal(creates(gateway, order.name).length, 1);
@@ -148,8 +145,7 @@ test("a create that is executed after its order's end raises an alarm, because n
     const order = await place(gateway, reseller, name);
     await hold.reached(1);
     // As the successor of a suspended process would: it looks for the name, and the operator cancels the order.
-    const end =
-      "UPDATE registration_orders SET status = 'Cancelled', phase = NULL, ended_at = now() WHERE order_code = $1";
+    const end = "UPDATE orders SET status = 'Cancelled', phase = NULL, ended_at = now() WHERE order_code = $1";
     await runSql(gateway.databaseUrl, end, [order.code]);
     hold.release();
     await until("it raises an alarm", async () => (await openAlarms(gateway)).at(-1)?.subject === order.code);

@@ -12,15 +12,15 @@ import { assertRefused, operated } from "./operate.ts";
 import { countEvents, openAlarms } from "./stage.ts";
 
 const hourMs = 3_600_000;
-const nextSteps = "SELECT next_step_at, backoff_count FROM registration_orders WHERE order_code = $1";
+const nextSteps = "SELECT next_step_at, backoff_count FROM orders WHERE order_code = $1";
 
 test("during a registry's maintenance nothing is ordered, and accepted orders wait without failing", async (t) => {
   const clock = createSteeredClock();
   const gateway = await startTestGateway(t, { clock });
   const { context, databaseUrl, registry } = gateway;
   const reseller = await gateway.addReseller();
-  const claimed = { table: "registration_orders", on: "UPDATE", when: "NEW.phase = 'check'" } as const;
-  const hold = await holdAt(t, databaseUrl, claimed);
+  const started = { table: "orders", on: "UPDATE", when: "NEW.phase = 'send'" } as const;
+  const hold = await holdAt(t, databaseUrl, started);
   const order = await place(gateway, reseller, "accepted.example");
   await hold.reached();
   const until2 = new Date(clock.now().getTime() + 2 * hourMs);
@@ -81,13 +81,16 @@ test("says what is wrong with a maintenance or a pause", async (t) => {
 test("an operator's pause holds accepted orders back until it ends, and raises no alarm", async (t) => {
   const gateway = await startTestGateway(t, { registry: { backoffFirstMs: hourMs, backoffMaxMs: hourMs } });
   const reseller = await gateway.addReseller();
-  const created = { table: "registration_orders", on: "UPDATE", when: "NEW.phase = 'create'" } as const;
-  const hold = await holdAt(t, gateway.databaseUrl, created);
+  const begun = { table: "attempts", on: "INSERT", when: "NEW.command = 'contact:create'" } as const;
+  const hold = await holdAt(t, gateway.databaseUrl, begun);
   const order = await place(gateway, reseller, "paused.example");
   await hold.reached();
   await operated(gateway, "registry", "pause", "sandbox", "--reason", "prices change");
   await hold.release();
-  await until("it waits", async () => (await countEvents(gateway, order, "not-executed")) > 0);
+  await until(
+    "it waits",
+    async () => (await countEvents(gateway, order, "look-lost", "creates at sandbox are paused")) > 0,
+  );
   assert.deepEqual(creates(gateway, order.name), []);
   const shown = await operated<Record<string, unknown>>(gateway, "registry", "show", "sandbox");
   assert.deepEqual([shown.owner, shown.paused, shown.live_orders], ["alive", "operator: prices change", 1]);

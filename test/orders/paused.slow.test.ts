@@ -17,7 +17,7 @@ async function assertPaused(gateway: TestGateway, reseller: TestReseller): Promi
   assert.ok(Number(refused.headers["retry-after"]) > 0);
 }
 
-test("a refusal because of our configuration ends the order and pauses creates until they are resumed (row 11)", async (t) => {
+test("a refusal because of our configuration ends the order and pauses creates until they are resumed (row 5)", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
   for (const code of [2100, 2101, 2102, 2103, 2201, 2307]) {
@@ -31,13 +31,13 @@ test("a refusal because of our configuration ends the order and pauses creates u
   assert.equal(await resumeCreatesPausedFor(gateway.context, "sandbox", "any"), false);
 });
 
-test("an order that was accepted before a pause waits for the operator and is not refused after it (row 11)", async (t) => {
+test("an order that was accepted before a pause waits for the operator and is not refused after it (row 6)", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
   const hold = await holdAt(t, gateway.databaseUrl, {
-    table: "registration_orders",
+    table: "orders",
     on: "UPDATE",
-    when: "NEW.phase = 'create' AND NEW.domain_name = 'other.example'",
+    when: "OLD.phase = 'send' AND NEW.domain_name = 'other.example'",
   });
   const waiting = await place(gateway, reseller, "other.example");
   await hold.reached();
@@ -51,13 +51,13 @@ test("an order that was accepted before a pause waits for the operator and is no
   await assertEnds(gateway, reseller, waiting, "Finished");
 });
 
-test("without credit an order waits, and continues when there is credit again (row 12)", async (t) => {
+test("without credit an order waits, and continues when there is credit again (row 8)", async (t) => {
   const clock = createSteeredClock();
   const gateway = await startTestGateway(t, { clock });
   const reseller = await gateway.addReseller();
   const order = await place(gateway, reseller, "once-2104-x.example");
   await assertPaused(gateway, reseller);
-  const waits = "SELECT FROM registration_orders WHERE phase = 'waiting'";
+  const waits = "SELECT FROM orders WHERE phase = 'send' AND next_step_at > updated_at";
   await until("it waits", async () => (await runSql(gateway.databaseUrl, waits)).length > 0);
   assert.equal(await statusOf(gateway, reseller, order), "Processing");
   clock.skip(0.3);
@@ -92,8 +92,8 @@ test("a create that succeeds although it began before the credit ran out ends th
 test("a lack of credit that is written after a later create has succeeded pauses creates only briefly", async (t) => {
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
-  const when = "OLD.phase = 'create' AND NEW.phase = 'waiting'";
-  const hold = await holdAt(t, gateway.databaseUrl, { table: "registration_orders", on: "UPDATE", when });
+  const when = "OLD.phase = 'send' AND NEW.next_step_at > NEW.updated_at";
+  const hold = await holdAt(t, gateway.databaseUrl, { table: "orders", on: "UPDATE", when });
   const refused = await place(gateway, reseller, "once-2104-x.example");
   await hold.reached();
   await assertEnds(gateway, reseller, await place(gateway, reseller, "paid.example"), "Finished");
@@ -104,7 +104,7 @@ test("a lack of credit that is written after a later create has succeeded pauses
   assert.equal(await statusOf(gateway, reseller, refused), "Processing");
 });
 
-test("without credit for a day an order ends, and the day counts from the first refusal (row 12)", async (t) => {
+test("without credit for a day an order ends, and the day counts from the first refusal (rows 5, 8)", async (t) => {
   const clock = createSteeredClock();
   const gateway = await startTestGateway(t, { clock });
   const reseller = await gateway.addReseller();

@@ -21,7 +21,7 @@ async function placePending(gateway: TestGateway, reseller: TestReseller, name: 
 const queueIsEmpty = (gateway: TestGateway) =>
   until("the queue is empty", () => gateway.registry.store.messages.values().length === 0);
 
-test("a pending name is finished or ended by the registry's message (rows 8, 20)", async (t) => {
+test("a pending name is finished or ended by the registry's message (rows 10, 3, 5)", async (t) => {
   const { gateway, reseller } = await startWithQueue(t);
   const [approved, denied] = await Promise.all([
     placePending(gateway, reseller, "pending-approve-1.example"),
@@ -32,7 +32,7 @@ test("a pending name is finished or ended by the registry's message (rows 8, 20)
   await queueIsEmpty(gateway);
 });
 
-test("only paResult counts, whatever the message's text says (row 20)", async (t) => {
+test("only paResult counts, whatever the message's text says", async (t) => {
   const { gateway, reseller } = await startWithQueue(t);
   const yes = await placePending(gateway, reseller, "pending-never-yes.example");
   const no = await placePending(gateway, reseller, "pending-never-no.example");
@@ -81,7 +81,7 @@ test("a message that no order explains is stored for an operator and does not bl
   assert.deepEqual(await runSql(gateway.databaseUrl, flagged), [{ message_id: "0-unknown" }]);
 });
 
-test("a message that contradicts an order's end changes nothing, and raises an alarm (row 25)", async (t) => {
+test("a message that contradicts an order's end changes nothing, and raises an alarm", async (t) => {
   const { gateway, reseller } = await startWithQueue(t);
   const order = await placePending(gateway, reseller, "pending-approve-3.example");
   await assertEnds(gateway, reseller, order, "Finished");
@@ -101,18 +101,18 @@ test("an approval that the registry does not show yet is stored, and the order l
   await assertEnds(gateway, reseller, order, "Finished");
 });
 
-test("a denial is not believed while the registry holds the name for us, and raises an alarm (row 20)", async (t) => {
+test("a denial is not believed while the registry holds the name for us, and raises an alarm", async (t) => {
   const { gateway, reseller } = await startWithQueue(t);
   const order = await placePending(gateway, reseller, "pending-never-lie.example");
   decide(gateway, order.name, true);
   putMessage(gateway, "lie", order.name, false, "denied");
   await queueIsEmpty(gateway);
   assert.notEqual(await statusOf(gateway, reseller, order), "Errors");
+  // What the registry shows once its message must have taken effect is the proof.
+  await assertEnds(gateway, reseller, order, "Finished");
   const flagged = "SELECT message_id FROM poll_messages WHERE needs_operator";
   assert.deepEqual(await runSql(gateway.databaseUrl, flagged), [{ message_id: "lie" }]);
   assert.deepEqual(await openAlarms(gateway), [{ kind: "message", subject: "sandbox/lie" }]);
-  // The next look finds the same, which is the proof.
-  await assertEnds(gateway, reseller, order, "Finished");
   assert.equal(creates(gateway, order.name).length, 1);
 });
 
@@ -130,7 +130,7 @@ test("a denial that the registry does not show yet is stored, and the order look
 test("a decision that comes before the order is written as pending is not lost", async (t) => {
   const { gateway, reseller } = await startWithQueue(t, { pendingDelayMs: 50 });
   const hold = await holdAt(t, gateway.databaseUrl, {
-    table: "registration_orders",
+    table: "orders",
     on: "UPDATE",
     when: "NEW.status = 'Pending'",
   });
@@ -144,7 +144,7 @@ test("a decision that comes before the order is written as pending is not lost",
   await queueIsEmpty(gateway);
 });
 
-test("without a message the registry is asked from time to time (row 21)", async (t) => {
+test("without a message the registry is asked from time to time (rows 3, 5)", async (t) => {
   const { gateway, reseller } = await startWithQueue(t, { reconcileIntervalMs: 400 });
   const [lost, denied, never] = await Promise.all([
     placePending(gateway, reseller, "pending-lost-1.example"),

@@ -143,8 +143,8 @@ test("an order whose name costs more than it agreed to ends without a create", a
   const reseller = await gateway.addReseller();
   await createFrame(gateway, reseller, "premium-1.example");
   const cheaper = `CREATE FUNCTION cheaper() RETURNS trigger LANGUAGE plpgsql AS
-    $$ BEGIN NEW.fee_amount := 99; RETURN NEW; END $$;
-    CREATE TRIGGER cheaper BEFORE INSERT ON registration_orders FOR EACH ROW EXECUTE FUNCTION cheaper()`;
+    $$ BEGIN NEW.input := jsonb_set(NEW.input, '{fee,amount}', '"99"'); RETURN NEW; END $$;
+    CREATE TRIGGER cheaper BEFORE INSERT ON orders FOR EACH ROW EXECUTE FUNCTION cheaper()`;
   await runSql(gateway.databaseUrl, cheaper);
   const order = await place(gateway, reseller, "premium-2.example");
   await assertEnds(gateway, reseller, order, "FailedValidation");

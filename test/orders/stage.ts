@@ -20,8 +20,8 @@ export async function placeUnexplained(
   holdByHand(gateway, name);
   hold.release();
   await until("it is unexplained", async () => {
-    const unexplained = `SELECT FROM order_history JOIN registration_orders AS o ON o.id = order_id
-      WHERE order_code = $1 AND event = 'unexplained'`;
+    const unexplained = `SELECT FROM order_history JOIN orders AS o ON o.id = order_id
+      WHERE order_code = $1 AND event = 'look-lost' AND note LIKE '%no order explains it'`;
     return (await runSql(databaseUrl, unexplained, [order.code])).length > 0;
   });
   return order;
@@ -63,11 +63,16 @@ export function decide(gateway: TestGateway, name: string, approved: boolean): v
   }
 }
 
-/** How often an event is in an order's history. */
-export async function countEvents({ databaseUrl }: TestGateway, order: PlacedOrder, event: string): Promise<number> {
-  const events = `SELECT FROM order_history JOIN registration_orders AS o ON o.id = order_id
-    WHERE order_code = $1 AND event = $2`;
-  return (await runSql(databaseUrl, events, [order.code, event])).length;
+/** How often an event is in an order's history. @param note SQL: a pattern of its note */
+export async function countEvents(
+  { databaseUrl }: TestGateway,
+  order: PlacedOrder,
+  event: string,
+  note = "%",
+): Promise<number> {
+  const events = `SELECT FROM order_history JOIN orders AS o ON o.id = order_id
+    WHERE order_code = $1 AND event = $2 AND coalesce(note, '') LIKE $3`;
+  return (await runSql(databaseUrl, events, [order.code, event, note])).length;
 }
 
 export async function openAlarms({ databaseUrl }: TestGateway): Promise<{ kind: string; subject: string }[]> {

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { test } from "node:test";
-import { changeStates } from "#domains/managing/states.ts";
-import { orderTransitions } from "#domains/orders/states.ts";
-import { renewalTransitions } from "#domains/renewals/states.ts";
+import { orderStates } from "#domains/orders/states.ts";
+import { renewalTransitions } from "#domains/schedule/states.ts";
 import { hostingTransitions } from "#hosting/accounts/states.ts";
 import { moveTransitions } from "#hosting/moves/states.ts";
 import { needsText } from "#ote/plan.ts";
@@ -15,17 +14,12 @@ import { drawStates, type Layout } from "../harness/state-drawing.ts";
 /** The tables of each page, by the names of their placeholders. */
 const pages: Record<string, Record<string, string>> = {
   "docs/states.md": {
-    "registration orders": printRows(orderTransitions),
+    orders: printRows(orderStates.transitions),
+    renewals: printRows(renewalTransitions),
     "hosting accounts": printRows(hostingTransitions),
   },
   "docs/hosting.md": {
     moves: printRows(moveTransitions),
-  },
-  "docs/changes.md": {
-    changes: printRows(changeStates.transitions),
-  },
-  "docs/renewals.md": {
-    renewals: printRows(renewalTransitions),
   },
   "docs/ote.md": {
     steps: printTable(
@@ -65,7 +59,7 @@ const accounts: Layout = {
 };
 
 for (const [layout, transitions] of [
-  [orders, [...orderTransitions, ...changeStates.transitions]],
+  [orders, orderStates.transitions],
   [accounts, hostingTransitions],
 ] as const) {
   test(`docs/drawings/${layout.name}.svg shows the table of the code`, async () => {
@@ -78,11 +72,12 @@ for (const [layout, transitions] of [
 }
 
 test("a state or a change that a drawing has no place for is an error, and so is a state that is gone", () => {
-  const withOneMore = (from: string, to: string) => () => drawStates(orders, [...orderTransitions, { from, to }]);
+  const withOneMore = (from: string, to: string) => () =>
+    drawStates(orders, [...orderStates.transitions, { from, to }]);
   assert.throws(withOneMore("Pending", "Paused"), /Paused has no place/);
   assert.throws(withOneMore("NotProvisioned", "Pending"), /not neighbours/);
-  assert.throws(withOneMore("Errors", "Processing (check)"), /no arrow leads back/);
-  const withoutPending = orderTransitions.filter(({ from, to }) => from !== "Pending" && to !== "Pending");
+  assert.throws(withOneMore("Errors", "Processing (send)"), /no arrow leads back/);
+  const withoutPending = orderStates.transitions.filter(({ from, to }) => from !== "Pending" && to !== "Pending");
   assert.throws(() => drawStates(orders, withoutPending), /the table has no Pending/);
 });
 

@@ -199,7 +199,7 @@ test("a create that arrives after the takeover is not sent again, neither within
   const second = await start();
   const name = "late-frame.example";
   const order = await killWithCommandOnItsWay("true", () => place(gateway, reseller, name));
-  const waits = "SELECT FROM order_history WHERE event = 'verify-lost' AND note LIKE '%still on its way%'";
+  const waits = "SELECT FROM order_history WHERE event = 'look-lost' AND note LIKE '%still on its way%'";
   await until(
     "its order waits after a look that did not find the name",
     async () => (await runSql(databaseUrl, waits)).length > 0,

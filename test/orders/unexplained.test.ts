@@ -14,7 +14,7 @@ async function enterDomain({ databaseUrl }: TestGateway, { id }: TestReseller, n
   await runSql(databaseUrl, insert, [name, id]);
 }
 
-test("a name that we hold, but not through this order, needs an operator and is never created again (row 16a)", async (t) => {
+test("a name that we hold, but not through this order, needs an operator and is never created again (row 6)", async (t) => {
   const clock = createSteeredClock();
   const gateway = await startTestGateway(t, { clock, context: { checkFreshMs: 0 } });
   const reseller = await gateway.addReseller();
@@ -22,7 +22,10 @@ test("a name that we hold, but not through this order, needs an operator and is 
   const order = await placeUnexplained(gateway, reseller, "ours.example");
   assert.deepEqual(await openAlarms(gateway), [{ kind: "order", subject: order.code }]);
   clock.skip(0.5);
-  await until("it is looked at again", async () => (await countEvents(gateway, order, "unexplained")) > 1);
+  await until(
+    "it is looked at again",
+    async () => (await countEvents(gateway, order, "look-lost", "%no order explains it")) > 1,
+  );
   assert.equal(await statusOf(gateway, reseller, order), "Processing");
   assert.equal(creates(gateway, order.name).length, 1);
   assert.equal((await openAlarms(gateway)).length, 1, "one alarm for one thing");
@@ -51,7 +54,7 @@ test("a name in another portfolio does not become the order's, even without an a
   assert.equal((await gateway.settled(reseller, order.location)).status, "Errors");
 });
 
-test("a name that ended here and comes back belongs to no order: an operator decides (row 16a)", async (t) => {
+test("a name that ended here and comes back belongs to no order: an operator decides (row 6)", async (t) => {
   const gateway = await startTestGateway(t, { context: { checkFreshMs: 0 } });
   const [former, reseller] = [await gateway.addReseller(), await gateway.addReseller()];
   const names = ["first.example", "again.example"];
@@ -69,15 +72,12 @@ test("an order whose steps fail by a fault of ours raises an alarm, and continue
   const reseller = await gateway.addReseller();
   await delayOrders(databaseUrl, 500);
   const order = await place(gateway, reseller, "unreadable.example");
-  const [sealed] = await runSql<{ auth_info_sealed: Buffer }>(
-    databaseUrl,
-    "SELECT auth_info_sealed FROM registration_orders",
-  );
-  const seal = "UPDATE registration_orders SET auth_info_sealed = $1";
+  const [sealed] = await runSql<{ secret_sealed: Buffer }>(databaseUrl, "SELECT secret_sealed FROM orders");
+  const seal = "UPDATE orders SET secret_sealed = $1";
   await runSql(databaseUrl, seal, [Buffer.from("sealed with a key that is gone")]);
   await until("it is an alarm", async () => (await openAlarms(gateway)).some(({ subject }) => subject === order.code));
   assert.deepEqual(creates(gateway, order.name), []);
-  await runSql(databaseUrl, seal, [sealed?.auth_info_sealed ?? null]);
+  await runSql(databaseUrl, seal, [sealed?.secret_sealed ?? null]);
   await assertEnds(gateway, reseller, order, "Finished");
   assert.deepEqual(await openAlarms(gateway), []);
 });

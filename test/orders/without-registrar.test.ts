@@ -24,7 +24,7 @@ for (const { says, ...options } of undecided) {
     const reseller = await gateway.addReseller();
     const name = "drop-after-hidden.example";
     const order = await place(gateway, reseller, name);
-    await until("it was asked about twice", async () => (await countEvents(gateway, order, "verify-lost")) >= 2);
+    await until("it was asked about twice", async () => (await countEvents(gateway, order, "look-lost")) >= 2);
     assert.equal(await statusOf(gateway, reseller, order), "Processing");
     assert.equal(creates(gateway, name).length, 1);
     await assertRefused(gateway, ["orders", "settle", order.code, "--as", "registered", "--note", "seen"], 3, says);

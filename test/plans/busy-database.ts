@@ -19,8 +19,8 @@ const ago = (count: number, n = "n") => `now() - (${count} - ${n}) * interval '1
 /** The rows of a table: how many, and SQL for the n-th of them, counted from 1. */
 type Rows = Record<string, [columns: string, values: string, count: number]>;
 
-/** Orders after the ended ones, one for each name, are live. */
-const liveOf = (names: number) => Math.ceil(names / 400);
+/** How many registrations are live, and how many other orders. */
+const liveOf = (names: number) => Math.ceil(names / 800);
 const accountsOf = (names: number) => Math.ceil(names / 10);
 const months = 3;
 const status = (ended: number) =>
@@ -28,6 +28,11 @@ const status = (ended: number) =>
 
 function resellersAndOrders(names: number): Rows {
   const live = liveOf(names);
+  // Registrations that have ended, then other orders that have, then live orders of both kinds.
+  const isLive = `n > ${2 * names}`;
+  const isCreate = `(n <= ${names} OR ${isLive} AND n % 2 = 0)`;
+  const orderedAt = ago(names, `(1 + (n - 1) % ${names})`);
+  const contacts = `jsonb_build_object('admin', 'digest-' || n % ${Math.ceil(names / 3)})`;
   return {
     resellers: [
       "name, kind, rate_limit, hosting_accounts_max, hosting_bytes_max, created_at",
@@ -53,45 +58,33 @@ function resellersAndOrders(names: number): Rows {
     ],
     workers: ["worker, seen_at", "'worker ' || n, now()", 3],
     blocked_names: ["name, reason, created_at", "'blocked-' || n || '.example', 'police', now()", 2_000],
-    registration_orders: [
-      `order_code, reseller_id, domain_name, suffix, registry_id, period_years, status, phase, created_at, updated_at, ended_at,
-       next_step_at, contacts`,
-      `${code("REG")}, ${reseller()}, CASE WHEN n > ${names} THEN 'live-' || n || '.example' ELSE ${name()} END, 'example',
-       ${registry()}, 1, ${status(names)}, CASE WHEN n > ${names} THEN 'create' END, ${ago(names)}, ${ago(names)},
-       CASE WHEN n <= ${names} THEN ${ago(names)} END, CASE WHEN n > ${names} THEN now() + (n % 100 - 50) * interval '1 minute' END,
-       jsonb_build_object('admin', 'digest-' || n % ${Math.ceil(names / 3)})`,
-      names + live,
+    orders: [
+      `order_code, reseller_id, domain_name, suffix, registry_id, kind, input, is_urgent, status, phase, created_at, updated_at,
+       ended_at, next_step_at, renewal_id`,
+      `CASE WHEN ${isCreate} THEN ${code("REG")} ELSE ${code("CHG", `n - ${names}`)} END, ${reseller()},
+       CASE WHEN ${isCreate} AND ${isLive} THEN 'live-' || n || '.example' ELSE ${name(`1 + (n - 1) % ${names}`)} END,
+       CASE WHEN ${isCreate} THEN 'example' END, ${registry()},
+       CASE WHEN ${isCreate} THEN 'create'
+         ELSE (ARRAY['nameservers', 'contacts', 'transfer-lock', 'renew', 'auth-code'])[1 + n / 2 % 5] END,
+       CASE WHEN ${isCreate} THEN jsonb_build_object('contacts', ${contacts}) ELSE ${contacts} END, n / 2 % 5 = 3 AND NOT ${isCreate},
+       ${status(2 * names)}, CASE WHEN ${isLive} THEN 'send' END, ${orderedAt}, ${orderedAt}, CASE WHEN NOT ${isLive} THEN ${orderedAt} END,
+       CASE WHEN ${isLive} THEN now() + (n % 100 - 50) * interval '1 minute' END,
+       CASE WHEN n / 2 % 10 = 3 AND NOT ${isCreate} THEN 1 + n / 20 END`,
+      2 * (names + live),
     ],
     order_history: [
       "order_id, at, event, status",
-      `1 + (n - 1) / 3, ${ago(names, "n / 3")}, 'requested', 'Finished'`,
-      3 * (names + live),
-    ],
-    changes: [
-      `change_code, reseller_id, domain_name, registry_id, kind, input, is_urgent, status, phase, created_at, updated_at, ended_at,
-       next_step_at, renewal_id`,
-      `${code("CHG")}, ${reseller()}, ${name(`1 + n % ${names}`)}, ${registry()},
-       (ARRAY['nameservers', 'contacts', 'transfer-lock', 'renew', 'auth-code'])[1 + n % 5],
-       jsonb_build_object('admin', 'digest-' || n % ${Math.ceil(names / 3)}), n % 5 = 3, ${status(names)},
-       CASE WHEN n > ${names} THEN 'send' END, ${ago(names)}, ${ago(names)}, CASE WHEN n <= ${names} THEN ${ago(names)} END,
-       CASE WHEN n > ${names} THEN now() + (n % 100 - 50) * interval '1 minute' END, CASE WHEN n % 10 = 3 THEN 1 + n / 10 END`,
-      names + live,
+      `1 + (n - 1) / 3, ${ago(2 * names, "n / 3")}, 'requested', 'Finished'`,
+      6 * (names + live),
     ],
   };
 }
 
-function changesAndRenewals(names: number): Rows {
-  const live = liveOf(names);
+function namesAndRenewals(names: number): Rows {
   return {
-    change_history: [
-      "change_id, at, event, status",
-      `1 + (n - 1) / 2, ${ago(names, "n / 2")}, 'requested', 'Finished'`,
-      2 * (names + live),
-    ],
     attempts: [
-      "cl_trid, order_id, change_id, number, command, committed_at, answered_at, result_code",
-      `${code("TR")}, CASE WHEN n % 2 = 0 THEN n / 2 END, CASE WHEN n % 2 = 1 THEN 1 + n / 2 END, 1, 'domain:info', ${ago(names, "n / 2")},
-       ${ago(names, "n / 2")}, 1000`,
+      "cl_trid, order_id, number, command, committed_at, answered_at, result_code",
+      `${code("TR")}, n, 1, 'domain:info', ${ago(names, "n / 2")}, ${ago(names, "n / 2")}, 1000`,
       2 * names,
     ],
     renewals: [
@@ -125,7 +118,7 @@ function changesAndRenewals(names: number): Rows {
     ],
     domain_history: ["domain_name, reseller_id, at, event", `${name()}, ${reseller()}, now(), 'registered'`, names],
     auth_codes: [
-      "domain_name, registry_id, change_code, expires_at, replace_at",
+      "domain_name, registry_id, order_code, expires_at, replace_at",
       `${name()}, ${registry()}, ${code("CHG")}, now() + (n % 100 - 1) * interval '1 hour', now() + (n % 100 - 1) * interval '1 hour'`,
       Math.ceil(names / 50),
     ],
@@ -146,9 +139,10 @@ function namesAndContacts(names: number): Rows {
        CASE WHEN n % 50 = 0 THEN now() - interval '8 days' END, ''`,
       Math.ceil(names / 3),
     ],
+    // Readers see events of the server's past transactions only: a new server has had few.
     events: [
       "era, transaction, reseller_id, at, type, subject, data",
-      `1, (n / 10)::text::xid8, ${reseller()}, ${ago(names)}, 'order.finished', ${name()}, '{}'`,
+      `1, (n / 1000)::text::xid8, ${reseller()}, ${ago(names)}, 'order.finished', ${name()}, '{}'`,
       names,
     ],
     webhooks: [
@@ -266,7 +260,7 @@ export async function fillDatabase(client: Client, names: number): Promise<void>
   await client.query("SET session_replication_role = replica; SET statement_timeout = 0");
   const tables: Rows = Object.assign(
     {},
-    ...[resellersAndOrders, changesAndRenewals, namesAndContacts, eventsAndRequests, hosting].map((rowsOf) =>
+    ...[resellersAndOrders, namesAndRenewals, namesAndContacts, eventsAndRequests, hosting].map((rowsOf) =>
       rowsOf(names),
     ),
   );

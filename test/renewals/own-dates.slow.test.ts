@@ -49,16 +49,16 @@ describe("at a registry that shows no dates", async () => {
   const pending = "renew-code-2400-1.example";
   const before = new Map<string, string>();
 
-  test("a name is registered until its crDate plus the period, whether or not the create's answer arrives (rows 7, 15)", async () => {
+  test("a name is registered until its crDate plus the period, whether or not the create's answer arrives (rows 3, 14)", async () => {
     for (const name of ["prompt.example", "drop-after-1.example", "once-2400-1.example"]) {
       const order = await place(gateway, reseller, name);
       await assertEnds(gateway, reseller, order, "Finished");
-      assert.equal(await countEvents(gateway, order, "created-undated"), 0, name);
+      assert.equal(await countEvents(gateway, order, "answered"), 0, name);
     }
     assert.equal(creates(gateway, "drop-after-1.example").length, 1);
   });
 
-  test("a renew that is answered with success is done, and the next term is renewed too (row 5a)", async () => {
+  test("a renew that is answered with success is done, and the next term is renewed too (row 3)", async () => {
     const all = [...Object.values(names), pending];
     await own(stage, ...all);
     for (const name of all) before.set(name, (await portfolioEntry(gateway, reseller, name)).expiration_date);
@@ -67,7 +67,7 @@ describe("at a registry that shows no dates", async () => {
     assert.equal(commands(gateway, names.plain, "domain:renew").length, 1);
   });
 
-  test("a renew whose answer was lost is never sent again, and calls an operator (row 15a)", async () => {
+  test("a renew whose answer was lost is never sent again, and calls an operator (row 14)", async () => {
     for (const name of [names.done, names.lost, pending]) {
       await untilAlarm(name);
     }
@@ -81,7 +81,7 @@ describe("at a registry that shows no dates", async () => {
     }
   });
 
-  test("the operator says whether it was executed, and only then the next one is sent (row 15b)", async () => {
+  test("the operator says whether it was executed, and only then the next one is sent (row 16)", async () => {
     const settle = ["renewals", "settle"];
     await assertRefused(gateway, [...settle, names.done, "--note", "x"], 2, /give either --renewed or --not-renewed/);
     await assertRefused(gateway, [...settle, names.plain, "--renewed", "--note", "x"], 3, /only a renew whose result/);
@@ -107,7 +107,7 @@ describe("at a registry that shows no dates", async () => {
   }
 });
 
-test("a renew that the registry leaves pending calls an operator once it is decided (row 15a)", async (t) => {
+test("a renew that the registry leaves pending calls an operator once it is decided (row 15)", async (t) => {
   const registry = { renewalResultCodes: { 2308: "pending" } };
   const stage = await startUndated(t, { registry });
   const name = "renew-code-2308-1.example";

@@ -224,7 +224,7 @@ test("cancels an order that has not reached the registry, and none that has ende
   const { body } = await system.send("GET", accepted.headers.location!);
   assert.equal((body as { status: string }).status, "Cancelled");
   await assertAllFail([
-    [["orders", "cancel", code], 3, /has already ended/],
+    [["orders", "cancel", code], 3, /has ended already/],
     [["orders", "cancel", "REG-NOTHING"], 2, /a code such as REG-/],
     [["orders", "cancel", "REG-00000000-000"], 4, /no order with this code/],
   ]);

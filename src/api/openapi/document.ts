@@ -17,7 +17,7 @@ exist gets 404 \`resource_not_found\`; a method that a path does not accept gets
 
 const securitySchemes = {
   hmac: {
-    // As `type: http` it would be right, too, but generators refuse schemes that they do not know.
+    // `type: http` would also be correct, but generators refuse schemes that they do not know.
     type: "apiKey",
     in: "header",
     name: "Authorization",

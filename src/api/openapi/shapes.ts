@@ -44,7 +44,7 @@ export function createShapes(): Shapes {
   return { describe, described };
 }
 
-/** The example of a shape: its own, or one with the required fields. @throws when a field has no example */
+/** The example that a shape declares, or else one made of its required fields. @throws when a field has no example */
 export function exampleOf(shape: TSchema, path = ""): unknown {
   const schema = (shapeByHand(shape) ?? shape) as Json;
   const { examples, enum: choices, anyOf, items, properties, required = [] } = schema;

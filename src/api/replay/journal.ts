@@ -13,10 +13,10 @@ import { FolderBusy, lockFolder } from "#lib/folder-lock.ts";
 //   state.json           replaced and fsynced. It holds the bounds, and each file's length at that time.
 //   lock.sqlite          locked for as long as the process lives.
 //
-// The page cache does not survive a crash of the machine. Such a crash shows as a new boot id without a clean shutdown;
-// the horizon then becomes the ceiling, because every lost nonce lies at or below it. When a file is missing, cut short
-// or unreadable, the horizon becomes the latest accepted timestamp. Without state.json nothing is known, and the
-// horizon becomes the latest acceptable timestamp.
+// The page cache does not survive a system crash. Such a crash shows as a new boot id without a clean shutdown; the horizon
+// then becomes the ceiling, because every lost nonce lies at or below it. When a file is missing, cut short or unreadable, the
+// horizon becomes the latest accepted timestamp. Without state.json nothing is known, and the horizon becomes the latest
+// acceptable timestamp.
 //
 // `raise` and `makeRoom` notice a full disk before a request is carried out.
 
@@ -30,9 +30,9 @@ export interface ReplayJournal {
   makeRoom(entries: number): void;
   /** Returns when the kernel has the entry. @throws when it cannot be written: the answer must not go out then */
   append(entry: NonceEntry): void;
-  /** Resolves when all entries so far would survive a crash of the machine. */
+  /** Resolves when all entries so far would survive a system crash. */
   sync(): Promise<void>;
-  /** Makes everything durable, so that a restart of the machine loses nothing, and releases the folder. */
+  /** Makes everything durable, so that a reboot loses nothing, and releases the folder. */
   close(): void;
 }
 
@@ -137,7 +137,7 @@ class FolderJournal implements ReplayJournal {
       for (const file of this.#files) syncPath(join(journalDir, file.name));
       this.#save(this.#bounds, this.#files, true);
     } catch (error) {
-      // The same as after a kill: nothing is lost unless the machine restarts before the next start.
+      // The same as after a kill: nothing is lost unless the system reboots before the next start.
       log.error({ err: error, journalDir }, "the journal of used nonces could not be closed");
     }
     this.#lock[Symbol.dispose]();

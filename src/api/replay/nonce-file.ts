@@ -69,7 +69,7 @@ export class NonceFile implements ListedFile {
     this.timestampMax = Math.max(this.timestampMax, timestamp);
   }
 
-  /** Resolves when every line so far would survive a crash of the machine. Calls during an fsync share the next one. */
+  /** Resolves when every line so far would survive a system crash. Calls during an fsync share the next one. */
   sync(): Promise<void> {
     if (this.#syncing) {
       this.#nextSync ??= this.#syncing.catch(() => {}).then(() => this.#syncNext());

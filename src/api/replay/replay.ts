@@ -5,11 +5,11 @@ import { type Clock, unixSeconds } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
 import { createSteadyTime } from "#lib/steady-time.ts";
 
-// A nonce is remembered while its timestamp can be presented. Every forgotten nonce lies at or below the horizon, and
-// the horizon never falls, so setting a clock back reopens nothing. A clock that jumps ahead for a moment refuses
-// requests for that moment only: forgetting follows the steady clock, and the horizon is the latest timestamp that was
-// really forgotten. A request signed far ahead does not raise the ceiling, which would become the horizon after a crash
-// of the machine; its nonce is fsynced on its own instead.
+// A nonce is remembered while its timestamp can be presented. Every forgotten nonce lies at or below the horizon, and the
+// horizon never falls, so setting a clock back reopens nothing. A clock that jumps ahead for a moment refuses requests for that
+// moment only: forgetting follows the steady clock, and the horizon is the latest timestamp that was really forgotten. A
+// request signed far ahead does not raise the ceiling, which would become the horizon after a system crash; its nonce is
+// fsynced separately instead.
 
 const ceilingStepSeconds = 10;
 /** How far a timestamp may be ahead of the steady time and still raise the ceiling. */

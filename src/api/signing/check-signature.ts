@@ -1,7 +1,7 @@
 /**
  * POST /signature-check: shows what the service builds from a request that the body describes. It changes nothing, takes no
- * nonce, and stores and logs nothing of the request. Without a signature of its own it looks no key up, so nobody can try
- * signatures on it; a signed call verifies signatures of its own account's keys.
+ * nonce, and stores and logs nothing of the request. An unsigned call looks no key up, so it cannot be used to guess
+ * signatures; a signed call verifies signatures by the keys of its account.
  */
 import { type Credentials, readCredentials, type SentRequest } from "#api/signing/credentials.ts";
 import { parseDescribedRequest } from "#api/signing/described-request.ts";
@@ -13,7 +13,7 @@ import { statement } from "#db/statement.ts";
 import { apiSecretRow } from "#resellers/key-store.ts";
 import { type Answer, type Caller, scopes, type UseCase, type UseCaseRequest } from "#use-case/use-case.ts";
 
-// One statement for keys of others and keys that do not exist: they cannot be told apart.
+// One statement for keys of other accounts and keys that do not exist, so that they are indistinguishable.
 const ownKey = statement(
   "signature-check-own-key",
   `SELECT secret_sealed, revoked_at IS NOT NULL AS is_revoked, coalesce(expires_at <= $now, false) AS is_expired

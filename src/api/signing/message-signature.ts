@@ -1,13 +1,13 @@
 import { createHmac, hash, timingSafeEqual } from "node:crypto";
 import { type HeaderMistake, parseTarget } from "#api/signing/signature.ts";
 
-// HTTP Message Signatures (RFC 9421) with hmac-sha256, beside the scheme of signature.ts.
+// HTTP Message Signatures (RFC 9421) with hmac-sha256, in addition to the scheme of signature.ts.
 //
-// The signed text has one line for each covered component, then the signature's own parameters. Method, path, query and
-// the digest of a body must be covered, so that a signature is valid for one request only. Only components that can be
-// rebuilt byte for byte from the received request are accepted: plain header fields and the derived components below.
-// The scheme, and with it "@target-uri", is unknown here when a proxy ends TLS; "@request-target" would be a second way
-// to say path and query; no client needs component parameters ("sf", "bs", "key", "req", "tr").
+// The signed text has one line for each covered component, then the signature's parameters. Method, path, query and the digest
+// of a body must be covered, so that a signature is valid for one request only. Only components that can be rebuilt byte for
+// byte from the received request are accepted: plain header fields and the derived components below. The scheme, and with it
+// "@target-uri", is unknown here when a proxy ends TLS; "@request-target" would be a second way to say path and query; no
+// client needs component parameters ("sf", "bs", "key", "req", "tr").
 //
 // This text begins with a quotation mark, a string of signature.ts with a hexadecimal digit. So although both schemes
 // use one secret, a signature of one cannot be presented in the other. Both share a key's nonces.
@@ -37,9 +37,9 @@ const digestAlgorithms = new Map([
   ["sha-512", "sha512"],
 ]);
 
-// The forms of structured fields (RFC 9651) that these headers can have: a dictionary key, a string, a byte sequence.
-// A general parser would need the same forms beside it: it reads 0700000001 and 1700000001.0 as whole numbers, keeps the last of two
-// parameters or labels of one name, and accepts base64 that is not canonical. All of these are refused here.
+// The forms of structured fields (RFC 9651) that these headers can have: a dictionary key, a string, a byte sequence. A general
+// parser would not replace these forms: it reads 0700000001 and 1700000001.0 as whole numbers, keeps the last of two parameters
+// or labels of one name, and accepts base64 that is not canonical. All of these are refused here.
 const keyForm = "[a-z*][a-z0-9_.*-]*";
 const stringForm = '"(?:[ !#-\\[\\]-~]|\\\\["\\\\])*"';
 const bytesForm = ":([A-Za-z0-9+/]+={0,2}):";
@@ -265,7 +265,7 @@ export function signatureBase(message: ReceivedMessage, signature: SignedCompone
 
 type SignedComponents = Pick<MessageSignature, "components" | "params" | "contentDigest">;
 
-/** The first covered component of which `signatureBase` cannot make a line. */
+/** The first covered component that `signatureBase` cannot turn into a line. */
 export function findUnsignable(message: ReceivedMessage, signature: SignedComponents): string | undefined {
   return signature.components.find((name) => componentLine(name, message, signature) === undefined);
 }

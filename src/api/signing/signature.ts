@@ -4,11 +4,11 @@ import { createHmac, hash, timingSafeEqual } from "node:crypto";
 //
 //   key id · method · URL-encoded path and query · unix seconds · nonce · base64(MD5(body)), nothing for an empty body
 //
-// so the grammars below keep its fields apart: the key has a fixed length, the encoded target begins with "%2F" (a
-// method has no "%"), the timestamp has ten digits, and a nonce cannot contain the "==" that ends every base64 MD5. The
-// grammars alone cannot tell digits at the end of a target from the timestamp, or the timestamp from digits at the
-// start of a nonce. There, the ten digits that result usually lie outside the time window. For the nonces where they do
-// not (a nonce that begins with the time of day), `otherReadings` lists what must be remembered as used.
+// so the grammars below keep its fields apart: the key has a fixed length, the encoded target begins with "%2F" (a method has
+// no "%"), the timestamp has ten digits, and a nonce cannot contain the "==" that ends every base64 MD5. The grammars alone
+// cannot distinguish digits at the end of a target from the timestamp, or the timestamp from digits at the start of a nonce.
+// There, the ten digits that result usually lie outside the time window. For the nonces where they do not (a nonce that begins
+// with the time of day), `otherReadings` lists what must be remembered as used.
 //
 // Clients disagree on how to URL-encode, so a request is accepted when any of the encodings in use was signed.
 

@@ -3,13 +3,15 @@
  * reseller stays: it is the account's own data. A request with the same contact makes the row used under its lock
  * (stored.ts), so that no accepted order loses its contacts.
  */
+
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { contactOfProfile, findProfile, joinedProfileColumns, profileColumnNames } from "#domains/contacts/contact.ts";
 import { digestsOf } from "#domains/contacts/stored.ts";
 import { isOfName, isOfOrder } from "#domains/contacts/use.ts";
+import { dayMs } from "#lib/clock.ts";
 
-const lookAgainMs = 24 * 60 * 60_000;
+const lookAgainMs = dayMs;
 const batchRows = 1_000;
 
 const isUsed = (contact: string) => `(

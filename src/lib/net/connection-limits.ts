@@ -26,7 +26,7 @@ export const sourceSharesDefault: SourceShares = {
 export interface ConnectionLimitsOptions extends SourceShares {
   /** Open connections in all. */
   connectionsMax: number;
-  /** A peer that brings many clients, such as our own proxy: only `connectionsMax` applies to it. */
+  /** A peer that brings many clients, such as our proxy: only `connectionsMax` applies to it. */
   isTrusted?: ((address: string) => boolean) | undefined;
   /** Ends a connection whose opening took too long; by default it is cut. */
   endHalfOpen?: ((socket: Socket) => void) | undefined;
@@ -54,8 +54,8 @@ interface Connection {
 }
 
 /**
- * Checks of half-open connections within `halfOpenMs`. Age is counted in checks, so that a process that hung cuts
- * nobody.
+ * Checks of half-open connections within `halfOpenMs`. Age is counted in checks, so that a process that hung does not cut
+ * connections that were only waiting for it.
  */
 const halfOpenLooks = 5;
 /** Refused connections of all sources that are not closed yet. */
@@ -78,9 +78,7 @@ export class ConnectionLimits {
     this.#options = options;
   }
 
-  /**
-   * Passes only connections that are not cut on to the server. Call it after the server's own listeners are in place.
-   */
+  /** Passes only connections that are not cut on to the server. Call it after the server's listeners are in place. */
   guard(server: Server): void {
     // Node closes connections beyond this number silently.
     server.maxConnections = this.#options.connectionsMax + refusedConnectionsMax;

@@ -14,7 +14,7 @@ export type ForwardedHeader = (typeof forwardedHeaders)[number];
 /**
  * @param peer the address of the connection, as `plainAddress` returns it
  * @param list the header's value; several lines of it are joined by commas
- * @returns the client's address; the last proxy's own address when it gives none, or not a plain one
+ * @returns the client's address; the last proxy's address when it gives none, or not a plain one
  */
 export function forwardedAddress(
   { isTrusted }: TrustedProxies,
@@ -73,6 +73,6 @@ function parseNode(text: string): string | undefined {
   const [, v4, v6] = node.exec(text) ?? [];
   if (v4 !== undefined) return isIPv4(v4) ? v4 : undefined;
   if (v6 !== undefined) return isIPv6(v6) ? canonicalAddress(v6) : undefined;
-  // X-Forwarded-For contains bare IPv6 addresses; a zone (%eth0) has no meaning on another machine.
+  // X-Forwarded-For contains bare IPv6 addresses; a zone (%eth0) has no meaning on another host.
   return isIP(text) === 6 && !text.includes("%") ? canonicalAddress(text) : undefined;
 }

@@ -56,7 +56,7 @@ export function gateRequests(server: HttpServer, options: GateOptions = {}): voi
   Object.assign(server, { allowHalfOpen: true, httpAllowHalfOpen: true });
   // libuv 1.52 accepts one connection per turn, so a turn with many requests would delay all new clients.
   server.on("connection", () => slices.shorten());
-  // Node's own listener, which creates the parser, runs before this one.
+  // Node's listener, which creates the parser, runs before this one.
   server.on(server instanceof TlsServer ? "secureConnection" : "connection", (socket: Socket) => {
     if (!socket.destroyed) connections.set(socket, new GatedConnection(socket, options));
   });
@@ -86,7 +86,7 @@ class GatedConnection {
     this.#options = options;
     this.#parse = takeListener(socket, "data");
     this.#parseEnd = takeListener(socket, "end");
-    // Node bypasses a socket's stream until somebody listens to its data.
+    // Node bypasses a socket's stream until its data has a listener.
     socket.on("data", this.#read).on("end", this.#end).on("resume", this.#resumed);
   }
 
@@ -184,7 +184,7 @@ class GatedConnection {
 
   #stopReading(): void {
     this.#socket.pause();
-    // A paused stream alone continues to read until its own buffer is full.
+    // A paused stream alone continues to read until its buffer is full.
     setReading(this.#socket, false);
   }
 
@@ -197,7 +197,7 @@ class GatedConnection {
     if (body === undefined || body.readableLength < body.readableHighWaterMark) this.#socket.resume();
   }
 
-  /** Another protocol begins, and somebody else reads it. */
+  /** Another protocol begins, which has a different reader. */
   #leave(): void {
     const socket = this.#socket;
     socket.off("data", this.#read).off("end", this.#end).off("resume", this.#resumed);
@@ -226,7 +226,7 @@ interface Handle {
   readStop(): void;
 }
 
-/** Does what Node's own server does, because streams have no way to say it. */
+/** Does what Node's HTTP server does, because streams have no way to express it. */
 function setReading(socket: Socket, isWanted: boolean): void {
   const { _handle: handle } = socket as unknown as { _handle: Handle | null };
   if (!handle || handle.reading === isWanted) return;

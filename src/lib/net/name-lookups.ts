@@ -22,7 +22,8 @@ export type NameAnswer = { found: string[] } | { problem: string };
 export interface NameLookups {
   /**
    * The IPv4 and IPv6 addresses of a name, which may be private ones: judge them.
-   * @param who the account that gave the name: its lookups take turns @param signal ends the lookup as if nobody answered
+   * @param who the account that supplied the name: its lookups take turns @param signal ends the lookup as if no answer had
+   * come
    */
   findAddresses(who: number, name: string, signal?: AbortSignal): Promise<NameAnswer>;
   /** The texts of the TXT records at a name. The parameters are those of `findAddresses`. */
@@ -83,7 +84,7 @@ function openResolver(servers: readonly string[]): Resolver {
   return resolver;
 }
 
-/** A resolver of its own for each lookup: it can be cancelled alone, and has a source port that no other lookup has. */
+/** Each lookup has a separate resolver: it can be cancelled alone, and shares its source port with no other lookup. */
 async function lookUp(
   servers: readonly string[],
   until: AbortSignal,

@@ -1,4 +1,4 @@
-/** Where this machine reaches a server that listens on the address. */
+/** The address at which this host reaches a server that listens on the given one. */
 export function nearAddress(host: string): string {
   if (host === "0.0.0.0") return "127.0.0.1";
   return host === "::" ? "::1" : host;

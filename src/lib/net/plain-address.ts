@@ -1,6 +1,6 @@
 import { SocketAddress } from "node:net";
 
-/** A socket's address in its own family: a dual-stack socket reports IPv4 addresses as `::ffff:192.0.2.1`. */
+/** A socket's address in the peer's address family: a dual-stack socket reports IPv4 addresses as `::ffff:192.0.2.1`. */
 export function plainAddress(address: string | undefined): string {
   return (address ?? "").replace(/^::ffff:(?=\d+\.)/, "");
 }

@@ -55,9 +55,9 @@ export interface TlsFilesWatch {
 }
 
 /**
- * Looks at the files repeatedly and serves a new pair. It compares contents: tools renew files in different ways (a
- * rename, another target of a link, a write in place), and no date is reliable for all of them. When a new pair cannot
- * be served, the old one stays in use.
+ * Checks the files repeatedly and serves a new pair. It compares contents: tools renew files in different ways (a rename,
+ * another target of a link, a write in place), and no date is reliable for all of them. When a new pair cannot be served, the
+ * old one stays in use.
  * @returns stops watching
  */
 export function watchTlsFiles({ files, served, lookMs, serve, report }: TlsFilesWatch): () => void {

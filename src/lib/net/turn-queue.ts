@@ -40,9 +40,7 @@ export class TurnQueue {
     this.#schedule();
   }
 
-  /**
-   * Whether the caller may do its work at once, because nobody waits and this turn has room. If so, the room is taken.
-   */
+  /** Whether the caller may do its work at once, because no caller waits and this turn has room. If so, the room is taken. */
   takeNow(): boolean {
     if (this.#isCrowded || this.#head < this.#tasks.length || !this.#takeRoom()) return false;
     this.#schedule();

@@ -1,4 +1,4 @@
-/** What an operator would look at first: database, workers, registries, hosting nodes and alarms. */
+/** What an operator would check first: database, workers, registries, hosting nodes and alarms. */
 import { listAlarms } from "#alarms.ts";
 import { DatabaseUnavailable } from "#db/errors.ts";
 import { listPendingFiles, MigrationError } from "#db/migrate.ts";
@@ -111,7 +111,7 @@ async function checkNodes(context: OpenOperatorContext): Promise<Finding[]> {
 }
 
 async function checkAlarms(context: OpenOperatorContext): Promise<Finding[]> {
-  // Without a worker or an api, nobody may have looked for a while.
+  // Without a worker or an api, the last check may be old.
   await lookAround(context);
   const alarms = await openAlarms(context);
   if (alarms.length === 0) return [{ check: "alarms", result: "ok", text: "none is open" }];

@@ -1,7 +1,7 @@
 /** `deedhouse operator domains show`, `sync` and `adopt`: one name, here and at its registry. */
 import type { Command } from "commander";
-import { adoptName } from "#domains/portfolio/adopt.ts";
-import { findRegistryOf, reportName } from "#domains/portfolio/report.ts";
+import { adoptName } from "#domains/compare/adopt.ts";
+import { findRegistryOf, reportName } from "#domains/compare/report.ts";
 import { parseDomainName } from "#lib/domain-name.ts";
 import { pointInTime } from "#operator/arguments.ts";
 import { commandGroup, onDatabase, operatorCommand, type Printable } from "#operator/command.ts";
@@ -14,7 +14,7 @@ import { confirm } from "../../../client/cli/confirm.ts";
 import { CommandFailure, exitCodes } from "../../../client/cli/failures.ts";
 import { print, printFields, printTable } from "../../../client/cli/output.ts";
 
-/** These share the group with the reseller's own commands, and use other names. */
+/** These share the group with the reseller's commands, and use other names. */
 export function addDomainNameCommands(program: Command): void {
   const domains = commandGroup(program, "domains", "domain names of all accounts");
   const show = operatorCommand(domains, "show <name>", "show a name here and at its registry, with its orders")

@@ -1,7 +1,7 @@
 /** `deedhouse reconcile domains`: compares many names with their registries. */
 import type { Command } from "commander";
-import { findSuspects } from "#domains/portfolio/adopt.ts";
-import { findRegistryOf, namesOf } from "#domains/portfolio/report.ts";
+import { findSuspects } from "#domains/compare/adopt.ts";
+import { findRegistryOf, namesOf } from "#domains/compare/report.ts";
 import { listRegistries } from "#domains/registry/report.ts";
 import { parseDomainName } from "#lib/domain-name.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
@@ -11,7 +11,7 @@ import { readGivenFile } from "#operator/given-file.ts";
 import { addTimeoutOption } from "#operator/wait-for.ts";
 import { CommandFailure, exitCodes } from "../../../client/cli/failures.ts";
 
-/** Questions that are open at the same time: enough that the owner never waits for the next one. */
+/** Questions that are open at the same time: enough that the session holder never waits for the next one. */
 const questionsMax = 8;
 
 interface ReconcileOptions {
@@ -126,7 +126,7 @@ function rowsOf({ name, source = "the portfolio" }: Candidate, answer: OwnersAns
       );
     }
     default:
-      // What nobody has here, and the registry does not hold for us, is as it should be.
+      // A name that no account here has and the registry does not hold for us is as it should be.
       if (source !== "the portfolio") return [];
       return row("gone", { registry: answer.reason, repaired: answer.departure === "left" });
   }

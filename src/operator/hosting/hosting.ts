@@ -19,7 +19,7 @@ import { CommandFailure, exitCodes } from "../../../client/cli/failures.ts";
 import { print, printFields, printTable } from "../../../client/cli/output.ts";
 import { obtainPassword, type PasswordOptions } from "../../../client/cli/password.ts";
 
-/** These share the group with the reseller's own commands, and use other names. */
+/** These share the group with the reseller's commands, and use other names. */
 export function addHostingCommands(program: Command): void {
   const hosting = commandGroup(program, "hosting", "hosting accounts of all resellers");
   addListCommand(hosting);

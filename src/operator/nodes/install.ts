@@ -1,4 +1,4 @@
-/** `deedhouse node install`: runs on the machine that becomes a node, without a database. */
+/** `deedhouse node install`: runs on the server that becomes a node, without a database. */
 import { hostname } from "node:os";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { systemClock } from "#lib/clock.ts";

@@ -1,4 +1,4 @@
-/** `deedhouse node token`: makes the token that turns a machine into a node. */
+/** `deedhouse node token`: makes the token that turns a server into a node. */
 import type { Command } from "commander";
 import { createJoinToken } from "#hosting/channel/join-token.ts";
 import { getNode } from "#hosting/nodes/manage.ts";
@@ -17,7 +17,7 @@ export function addTokenCommand(nodes: Command): void {
     .action(onDatabase((context, id: string) => makeToken(context, id)));
 }
 
-/** The token for its machine, or what must be done before there can be one. */
+/** The token for its server, or what must be done before there can be one. */
 export async function findToken(context: OpenOperatorContext, id: string) {
   try {
     return await makeToken(context, id);

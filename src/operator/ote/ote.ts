@@ -1,4 +1,4 @@
-/** Takes a registry's certification test (operational test and evaluation) with the gateway's own EPP client. */
+/** Takes a registry's certification test (operational test and evaluation) with the gateway's EPP client. */
 import { type Command, Option } from "commander";
 import {
   namesInList,
@@ -142,8 +142,8 @@ async function listSteps(plan: WalkPlan, { json }: OteOptions): Promise<void> {
 }
 
 /**
- * Says where the test runs and what it does, and asks for confirmation. @throws CommandFailure when nobody can confirm,
- * or the answer is no
+ * Says where the test runs and what it does, and asks for confirmation. @throws CommandFailure without a terminal to confirm
+ * on, or when the answer is no
  */
 async function confirm(plan: WalkPlan, { yes, keep }: OteOptions): Promise<void> {
   const { profile, secondProfile, label, suffix } = plan;

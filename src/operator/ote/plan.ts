@@ -75,7 +75,7 @@ function contactFieldsOf(
   return [...contactField].map(([name, value]) => ({ name, value }));
 }
 
-/** A certificate carries the host's own name, unless the profile names another one. */
+/** A certificate carries the name of its host, unless the profile names another one. */
 function atTestSystem(profile: RegistryProfile, { host = profile.host, port = profile.port }: OteOptions) {
   const servername = profile.servername === profile.host ? host : profile.servername;
   return { ...profile, host, port, servername };
@@ -117,8 +117,8 @@ async function findSecond(
 }
 
 /**
- * While the other password may be in effect, it is stored beside the file of profiles. `deedhouse registry password`
- * finds it there and completes an interrupted change.
+ * While the other password may be in effect, it is stored next to the file of profiles. `deedhouse registry password` finds it
+ * there and completes an interrupted change.
  */
 async function preparePasswordChange(
   file: string,

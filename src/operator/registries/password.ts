@@ -46,7 +46,7 @@ export function addRegistryPasswordCommand(program: Command): void {
 /** A registry, and the files with its password. */
 interface Account {
   profile: RegistryProfile;
-  /** Files, and the ids in them that have the password; the profiles' own file comes last. */
+  /** Files, and the ids in them that have the password; the file of profiles comes last. */
   places: { file: string; id: string }[];
 }
 
@@ -85,7 +85,7 @@ async function findAccount(id: string, options: PasswordOptions): Promise<Accoun
   const profile = profiles.find((candidate) => candidate.id === id);
   if (!profile) throw new CommandFailure(`${file} has no registry ${id}`, exitCodes.notFound);
   try {
-    // deedhouse start writes its profile at each start, with the password of its own registry's account.
+    // deedhouse start writes its profile at each start, with the password of the account at its built-in registry.
     const accounts = join(dirname(file), "registrars.json");
     const own = findPasswordIn(accounts, profile.registrarId);
     const isBuiltIn = own?.reveal() === profile.password.reveal();

@@ -26,7 +26,9 @@ export function addRegistryProbeCommand(program: Command): void {
   );
 }
 
-/** @throws CommandFailure when the registry is still away or nobody can tell; OperatorError when it is unknown */
+/**
+ * @throws CommandFailure when the registry is still away or its state cannot be determined; OperatorError when it is unknown
+ */
 async function probeRegistry(context: OpenOperatorContext, id: string, timeoutSeconds: number) {
   const registry = await reportRegistry(context, id);
   if (!registry) throw unknownRegistry(id);

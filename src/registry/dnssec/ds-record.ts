@@ -21,7 +21,7 @@ function keyTagOf(key: KeyData): number {
   return (sum + (sum >>> 16)) & 0xffff;
 }
 
-/** RFC 4034 §6.2: the owner's name in canonical form. @param name an A-label name in lower case */
+/** RFC 4034 §6.2: the owner name in canonical form. @param name an A-label name in lower case */
 function wireNameOf(name: string): Buffer {
   const labels = name.split(".").flatMap((label) => [Buffer.from([label.length]), Buffer.from(label, "latin1")]);
   return Buffer.concat([...labels, Buffer.from([0])]);

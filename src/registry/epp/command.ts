@@ -25,21 +25,21 @@ export interface ContactFacts {
 }
 
 /**
- * One EPP command. It can be sent any number of times, each time with its own clTRID.
- * A `query` is safe to repeat, a `transform` changes the registry, `session` is for the session itself.
+ * One EPP command. It can be sent any number of times, each time with a new clTRID. A `query` is safe to repeat, a `transform`
+ * changes the registry, `session` is for the session itself.
  */
 export interface EppCommand<Data> {
   /** The object and the verb, e.g. "domain:create". */
   readonly name: string;
   readonly kind: "query" | "transform" | "session";
-  /** What some registries' extensions say about its object, beside what the RFCs' elements do (src/registry/flavours/). */
+  /** What some registries' extensions say about its object, in addition to the RFCs' elements (src/registry/flavours/). */
   readonly facts?: CommandFacts;
   /** Namespaces of the extensions without which it says nothing. A session that does not have them must not carry it. */
   readonly extensionURIs?: readonly string[];
   /** The whole document. @param clTRID 3 to 64 characters, never used before */
   frame(clTRID: string): XmlElement;
   /**
-   * Reads the data of a success (1xxx), and of any answer to the session's own commands; undefined when there is none. For a
+   * Reads the data of a success (1xxx), and of any answer to a command of kind `session`; undefined when there is none. For a
    * transform it never throws: the command was executed, even if its answer is incomplete.
    * @throws XmlError when the answer to a query lacks a required part
    */

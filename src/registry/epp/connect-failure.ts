@@ -33,7 +33,7 @@ export function describeConnectFailure(error: unknown, { tls, clock }: Attempt):
   if (versionFailure.test(code)) return `the registry does not support TLS 1.2 or newer (${code})`;
   if (code === noTls) return `the server does not speak TLS: are host and port right? (${code})`;
   if (code === "ECONNRESET") return closedEarly;
-  // For a name with several addresses the error holds all of theirs and has no message of its own.
+  // For a name with several addresses the error holds all of theirs and has no message.
   if (!(error instanceof EppUnanswered)) return message || `the connection failed (${code})`;
   if (error.reason === "timeout") return "the registry's greeting did not come in time";
   if (!isClosed(error)) return "the registry's greeting is not EPP";

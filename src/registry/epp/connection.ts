@@ -63,7 +63,7 @@ export async function openConnection(
   options: ConnectionOptions,
 ): Promise<{ connection: Connection; first: XmlElement }> {
   options.signal.throwIfAborted();
-  // Its own socket: a TLSSocket cannot be reset (resetAndDestroy throws ERR_INVALID_HANDLE_TYPE), but the one below it can.
+  // The socket below it: a TLSSocket cannot be reset (resetAndDestroy throws ERR_INVALID_HANDLE_TYPE), but this one can.
   const tcp = connectTcp({
     host: options.host,
     port: options.port,

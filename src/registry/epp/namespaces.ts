@@ -12,7 +12,7 @@ export const changePollNamespace = "urn:ietf:params:xml:ns:changePoll-1.0";
 /** Data of messages that servers announce as objects, although no command is about them. */
 export const lowBalanceNamespace = "http://www.verisign.com/epp/lowbalance-poll-1.0";
 export const rgpPollNamespace = "http://www.verisign.com/epp/rgp-poll-1.0";
-/** Data of registries' own messages, which they announce as extensions. */
+/** Data of proprietary messages, which registries announce as extensions. */
 export const nominetNotificationsNamespace = "http://www.nominet.org.uk/epp/xml/std-notifications-1.2";
 export const nominetAbuseNamespace = "http://www.nominet.org.uk/epp/xml/nom-abuse-feed-1.0";
 export const euridPollNamespace = "http://www.eurid.eu/xml/epp/poll-1.2";

@@ -30,8 +30,8 @@ const eMailAddress = /[^\s<>"'(),;:@]{1,64}@[^\s<>"'(),;:@]{1,255}/gu;
 const phoneNumber = /\+\d[\d .()/-]{5,20}\d/gu;
 
 /**
- * A registry's text without what looks like a code, a password, an e-mail address or a phone number. It is what can be done for
- * texts without a form; data with one are redacted by their elements.
+ * A registry's text without whatever resembles a code, a password, an e-mail address or a phone number. Free text allows no
+ * more than this; structured data is redacted by its elements.
  */
 export function redactText(text: string): string {
   return text.replace(toldCode, `$1$2${hiddenText}`).replace(eMailAddress, hiddenText).replace(phoneNumber, hiddenText);

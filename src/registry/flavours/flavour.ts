@@ -5,8 +5,9 @@ import { contactNamespace } from "#registry/epp/namespaces.ts";
 import { isElement, type XmlElement } from "#registry/epp/xml/xml.ts";
 
 /**
- * Whose secret a name's authInfo is: ours; the registry's, which ignores the one in a create, and gives its own to us by the family's
- * extension or not at all ("registry"), shows it in `<info>`, or sends it to the holder when we ask; or there is none.
+ * Whose secret a name's authInfo is: ours; the registry's, which ignores the one in a create, and discloses the one it chose to
+ * us by the family's extension or not at all ("registry"), shows it in `<info>`, or sends it to the holder when we ask; or
+ * there is none.
  */
 export const authInfoPolicies = ["ours", "registry", "shown", "holder", "none"] as const;
 
@@ -37,7 +38,7 @@ export interface CheckedFields {
   readonly idn?: object | undefined;
 }
 
-/** A family of registries with extensions of its own: what it adds to commands, and shows in answers. */
+/** A family of registries with proprietary extensions: what it adds to commands, and shows in answers. */
 export interface Flavour extends Dialect {
   /** Extensions without which nothing works: of each list, the newest version first. */
   readonly extensions: readonly (readonly string[])[];
@@ -81,7 +82,7 @@ export function languageIn(known: ReadonlySet<string>, language: string | undefi
   return known.has(spoken) ? spoken : "en";
 }
 
-/** What `<info>` shows with more statuses (RFC 5731 §2.3), which an extension has in its own words. */
+/** What an extension shows of a name's state in addition to the statuses of RFC 5731 §2.3. */
 export function withStatuses(info: DomainInfo, statuses: readonly string[]): DomainInfo {
   // "ok" is shown only without other statuses.
   const plain = statuses.length > 0 ? info.statuses.filter((status) => status !== "ok") : info.statuses;

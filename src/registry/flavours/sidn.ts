@@ -7,7 +7,7 @@
  * - A contact is created with its legal form; the registry chooses its id, and takes its address in the local form.
  * - Commands give no period, and an info shows no expiry date. The registry renews names.
  * - A name's code is the registry's, which shows it to the name's registrar. Registrars cannot set statuses.
- * - A deleted name comes back by a command of SIDN's own (domainCancelDelete), never by a restore (RFC 3915).
+ * - A deleted name comes back by SIDN's proprietary command domainCancelDelete, never by a restore (RFC 3915).
  *
  * What is not here: that command, deletes at a later date (scheduledDelete), transfers to us, other legal forms than PERSOON and ANDERS,
  * IDNs, messages.
@@ -28,7 +28,7 @@ export const sidn: Flavour = {
     contactTypes: ["admin", "tech"],
     hostModel: "objects",
     authInfo: "shown",
-    // SIDN's own mapping for the exchange of DNSSEC data between registrars, RFC 8063, has keys.
+    // SIDN's mapping for the exchange of DNSSEC data between registrars, RFC 8063, has keys.
     secDns: "keys",
     renew: "none",
     expiry: "ours",
@@ -68,7 +68,7 @@ export const sidn: Flavour = {
   },
 };
 
-/** PERSOON is a natural person, ANDERS any form that has no code of its own: the others are those of Dutch law. */
+/** PERSOON is a natural person, ANDERS any form without a code: the others are those of Dutch law. */
 function contactCreate<Data>(command: EppCommand<Data>): EppCommand<Data> {
   const { isOrganisation, enterpriseNumber }: ContactFacts = command.facts?.contact ?? { isOrganisation: false };
   const contact = sidnElement("contact", [

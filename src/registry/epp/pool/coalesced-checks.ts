@@ -40,9 +40,9 @@ const keyOf = ({ purpose, name, allocationToken: token }: Pick<Question, "purpos
   `${purpose} ${name} ${token?.reveal() ?? ""}`;
 
 /**
- * Checks names so that concurrent callers with the same name share one command. A caller's budget ends only its own wait: a
- * command that was sent continues, and its session stays in step. A command that was not sent yet is dropped when it has no
- * callers left: under overload, checks that nobody waits for would delay all others.
+ * Checks names so that concurrent callers with the same name share one command. When a caller's budget runs out, only that
+ * caller stops waiting: a command that was sent continues, and its session stays in step. A command that was not sent yet is
+ * dropped when it has no callers left: under overload, checks without callers would delay all others.
  */
 export class CoalescedChecks {
   readonly #pool: Pick<EppPool, "acquire">;

@@ -8,7 +8,7 @@ import type { DomainFees } from "#registry/epp/commands/domain/fee.ts";
 import { findPrice, type OrdinaryPrice, type PaidCommand } from "#registry/premium.ts";
 
 const askedAgainMs = dayMs;
-/** Long enough that nobody wants the name, and that no rule about short names applies. */
+/** Long enough that the name is unlikely to be wanted, and that no rule about short names applies. */
 const randomLabelChars = 20;
 const letters = "abcdefghijklmnopqrstuvwxyz";
 

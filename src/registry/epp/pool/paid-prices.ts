@@ -1,6 +1,6 @@
 /**
- * What commands about registered names cost. It is asked for just before such a command is sent, because a price may change: by a
- * check of its own (RFC 8748 §5.1.1), which says of a registered name what its renewal or its restore costs.
+ * What commands about registered names cost. Because a price may change, the registry is asked just before such a command is
+ * sent, by a separate check (RFC 8748 §5.1.1). For a registered name, its answer says what a renewal or a restore costs.
  */
 import { EppCheckRefused } from "#registry/epp/errors.ts";
 import { feeNamespace } from "#registry/epp/namespaces.ts";
@@ -45,7 +45,7 @@ export class PaidPrices {
   }
 }
 
-/** Some registries say nothing about the renewal of a name that nobody has. */
+/** Some registries say nothing about the renewal of an unregistered name. */
 function noneIfRefused(error: unknown): undefined {
   if (!(error instanceof EppCheckRefused) || !error.isAboutQuestion) throw error;
 }

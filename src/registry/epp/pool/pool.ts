@@ -16,8 +16,8 @@ import type { EppTimeouts } from "#registry/epp/timeouts.ts";
 import type { NamePrice, PaidCommand, PremiumPolicy, PricedAvailability } from "#registry/premium.ts";
 
 /**
- * What a session is acquired for. Renewals have weeks, so other work precedes them; so it does changes of registered names, of which
- * urgent ones come first. All work precedes bulk checks.
+ * What a session is acquired for, by priority: registrations, then urgent changes of registered names, then other changes.
+ * Renewals yield to all of them because they have weeks to complete. Bulk checks yield to all other work.
  */
 export type SessionPurpose = "check" | "transform" | "poll" | "urgent-change" | "change" | "renewal" | "bulk-check";
 /** A `check` is one that a person or an order waits for, a `bulk-check` one of a list of names. */
@@ -105,8 +105,8 @@ export interface EppPool {
   acquire(purpose: SessionPurpose, options: AcquireOptions): Promise<Lease>;
   /**
    * Checks one name; concurrent callers share the answer. A check that no caller waits for is not sent, and one whose session
-   * ends is repeated. A name whose price `premium` does not allow is not available, for the reason "Premium".
-   * Bulk checks have a lane of their own (bulk-lane.ts), and never make another check of their name wait.
+   * ends is repeated. A name whose price `premium` does not allow is not available, for the reason "Premium". Bulk checks have
+   * a separate lane (bulk-lane.ts), and never make another check of the same name wait.
    * @param name an A-label name in lower case
    * @throws EppUnavailable, EppNotSent, EppUnanswered (also when the budget ends first), EppCheckRefused
    */
@@ -118,7 +118,10 @@ export interface EppPool {
    */
   findPrice(name: string, asked: PaidCommand, options: PriceOptions): Promise<NamePrice>;
   circuit(): CircuitStatus;
-  /** Whether nobody waits for a session, and fewer than half of the allowed ones are lent: there is room for work without haste. */
+  /**
+   * Whether no caller waits for a session and fewer than half of the allowed sessions are lent: there is room for work without
+   * haste.
+   */
   isIdle(): boolean;
   /** How long the registry has not answered anything since the first unanswered request; 0 while it answers. */
   silentMs(): number;

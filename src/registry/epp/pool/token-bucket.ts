@@ -4,7 +4,7 @@ import { reportDefect } from "#lib/report-defect.ts";
 
 /** The part of a burst that is kept back from patient callers: work that comes among thousands of theirs finds it. */
 const reserveShare = 0.2;
-/** A patient caller that has waited for longer may use it, too. */
+/** A patient caller that has waited longer may also use it. */
 const patienceMs = 2_000;
 
 export interface TakeOptions {

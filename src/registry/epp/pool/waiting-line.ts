@@ -5,9 +5,10 @@ import type { AcquireOptions, Lease, SessionPurpose } from "#registry/epp/pool/p
 /** Further callers are refused at once. */
 const waitersMax = 1000;
 /**
- * Work that arrives up to this much later goes first. A person waits for a check and gives up after a few seconds; a renewal has
- * weeks, and there may be thousands. Work that has waited longer takes its turn, so no kind of work starves, except bulk checks: these
- * get a session only when nobody else waits for one. With a session they take their turn at the rate limit, so that they return it.
+ * Work that arrives up to this much later goes first. A person waits for a check and gives up after a few seconds; a renewal
+ * has weeks, and there may be thousands. Work that has waited longer takes its turn, so no kind of work starves, except bulk
+ * checks: these get a session only when no other caller waits for one. With a session they take their turn at the rate limit,
+ * so that they return it.
  */
 const yieldsMs: Record<SessionPurpose, number> = {
   check: 0,

@@ -6,7 +6,7 @@ import { findChild, isElement, VerbatimXml } from "#registry/epp/xml/xml.ts";
 /** In any namespace: redacting too much costs nothing. Covers RFC 5730, 5731, 5733, 8495 and 8807. */
 const credentialElements: ReadonlySet<string> = new Set(["pw", "newPW", "authInfo", "allocationToken"]);
 
-/** What a registry shows of a contact that says who somebody is (RFC 5733 §3.1.2). */
+/** The elements of a contact that identify a person (RFC 5733 §3.1.2). */
 const personElements: ReadonlySet<string> = new Set([
   "name",
   "org",
@@ -39,7 +39,7 @@ export const showsContact = (resData: XmlElement | undefined): boolean =>
   findChild(resData, contactNamespace, "infData") !== undefined;
 
 /**
- * A part of a registry's message for the database: what says who somebody is becomes `[secret]` in every object but a name's.
+ * A part of a registry's message for the database: what identifies a person becomes `[secret]` in every object but a name's.
  * @param isAboutContact the message shows a contact
  */
 export function writeXmlToKeep(part: XmlElement, isAboutContact = false): string {
@@ -54,7 +54,7 @@ interface Surroundings {
   readonly bound: ReadonlyMap<string, string>;
   /** Inside what a registry shows of a contact. */
   readonly isShownContact: boolean;
-  /** In an answer that shows a contact: a registry's own extension may say more about it (contact-fields.ts). */
+  /** In an answer that shows a contact: a registry's proprietary extension may say more about it (contact-fields.ts). */
   readonly isAboutContact: boolean;
   /** Whether people are hidden elsewhere too. */
   readonly hidesPeople: boolean;
@@ -69,7 +69,7 @@ const nothingAround: Surroundings = {
   hidesPeople: false,
 };
 
-/** Of the extensions of the RFCs, none says who somebody is. */
+/** None of the RFCs' extensions identifies a person. */
 const rfcNamespace = /^urn:ietf:params:xml:ns:/;
 
 /** Undefined: nothing is redacted. */
@@ -77,7 +77,7 @@ type Hidden = readonly string[] | undefined;
 
 function writeElement(element: XmlElement, around: Surroundings, hidden: Hidden): string {
   const { namespace } = element;
-  // In a registry's own extension about contacts too.
+  // Also in a registry's proprietary extension about contacts.
   const isInfo = element.name === "infData" && (namespace === contactNamespace || /\bcontact-ext-/.test(namespace));
   const entered = namespace === around.namespace ? around : enter(namespace, around);
   const isShownContact = around.isShownContact || isInfo;

@@ -159,7 +159,7 @@ export function getChild(parent: XmlElement | undefined, namespace: string, name
   return child;
 }
 
-/** The element's own text without the white space around it (EPP's texts are tokens: RFC 5730 §2.1 "formatted" frames). */
+/** The element's direct text without the white space around it (EPP's texts are tokens: RFC 5730 §2.1 "formatted" frames). */
 export function textOf(element: XmlElement): string {
   return element.children
     .filter((child) => typeof child === "string")

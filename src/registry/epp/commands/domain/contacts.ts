@@ -15,7 +15,7 @@ export function domainContactElements(contacts: readonly DomainContact[] = []): 
   return contacts.map(({ type, id }) => domain("contact", [id], { type }));
 }
 
-/** The contacts in an info's answer. Registries add their own types, so a type is any text here. */
+/** The contacts in an info's answer. Registries add types, so a type is any text here. */
 export function findDomainContacts(infData: XmlElement): { readonly type: string; readonly id: string }[] {
   return findChildren(infData, domainNamespace, "contact").map((contact) => ({
     type: findAttribute(contact, "type") ?? "",

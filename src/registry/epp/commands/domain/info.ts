@@ -75,7 +75,7 @@ export function domainInfo(
   };
 }
 
-/** Reads `<domain:infData>`, which messages contain too, and the extensions beside it. @throws XmlError */
+/** Reads `<domain:infData>`, which messages also contain, and the extensions next to it. @throws XmlError */
 export function parseDomainInfo(infData: XmlElement, extension: XmlElement | undefined): DomainInfo {
   const password = findText(findChild(infData, domainNamespace, "authInfo"), domainNamespace, "pw");
   return {

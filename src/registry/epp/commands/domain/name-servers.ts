@@ -7,7 +7,7 @@ import { elementsOf, findChild, findChildren, getText, textOf } from "#registry/
 export interface NameServer {
   /** An A-label name. */
   readonly name: string;
-  /** IPv4 and IPv6 addresses. For a host object none are sent, because it has its own. */
+  /** IPv4 and IPv6 addresses. For a host object none are sent, because the object has them. */
   readonly addresses: readonly string[];
 }
 

@@ -16,7 +16,7 @@ export interface RestoreReport {
   readonly deletedAt: Date;
   readonly restoredAt: Date;
   readonly reason: string;
-  /** One or two: that the registrar has not restored it for its own use, and that the report is true. */
+  /** One or two: that the registrar has not restored it for itself, and that the report is true. */
   readonly statements: readonly [string, string?];
   readonly other?: string;
 }

@@ -7,7 +7,7 @@ export interface BalanceData {
   readonly available: number;
   /** At or below this amount the registry calls it low. */
   readonly threshold: number;
-  /** Where each zone has an account of its own. */
+  /** Where each zone has a separate account. */
   readonly zone: string | undefined;
 }
 

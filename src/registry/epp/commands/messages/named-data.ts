@@ -1,6 +1,6 @@
 /**
- * Domains that a message names in data of a registry's own, which no RFC describes. Where they stand is data: paths of element names, of
- * the forms here, or of a rule in a profile (message-rules.ts).
+ * Domains that a message names in a registry's proprietary data, which no RFC describes. Where they stand is itself data: paths
+ * of element names, either from the forms here or from a rule in a profile (message-rules.ts).
  */
 import { isElement, textOf, type XmlElement } from "#registry/epp/xml/xml.ts";
 
@@ -12,7 +12,7 @@ export interface NamingForm {
   readonly data: readonly string[];
   /** Paths of local names below the data, as "domainListData/domainName". */
   readonly names: readonly string[];
-  /** Paths to what people want to know, besides the text. */
+  /** Paths to what people want to know in addition to the text. */
   readonly facts: readonly string[];
 }
 

@@ -53,7 +53,7 @@ export interface PollMessage {
   readonly balance: BalanceData | undefined;
   /** The object that other data are about. */
   readonly told: ToldObject | undefined;
-  /** Domains that data of the registry's own name, where their form is known. */
+  /** Domains that the registry's proprietary data names, where its form is known. */
   readonly named: NamedData | undefined;
   /** All data but panData, for rules that say where names stand. Not to be kept or logged: it may have secrets. */
   readonly data: readonly XmlElement[];
