@@ -64,7 +64,7 @@ async function placeOrder({ client }: System, name: string): Promise<Placed> {
 function readWritingTimes(system: System): Promise<Map<string, number>> {
   return withDatabase(system, async (client) => {
     const { rows } = await client.query<{ domain_name: string; created_at: Date }>(
-      "SELECT domain_name, created_at FROM registration_orders",
+      "SELECT domain_name, created_at FROM orders",
     );
     return new Map(rows.map((row) => [row.domain_name, row.created_at.getTime()]));
   });

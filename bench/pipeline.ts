@@ -30,7 +30,7 @@ const endPollMs = 50;
 const lockNoNames = `
   CREATE FUNCTION bench_lock_no_name() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN NEW.locks_name := false; RETURN NEW; END $$;
-  CREATE TRIGGER bench_lock_no_name BEFORE INSERT ON registration_orders
+  CREATE TRIGGER bench_lock_no_name BEFORE INSERT ON orders
     FOR EACH ROW EXECUTE FUNCTION bench_lock_no_name()`;
 
 interface Round {
@@ -134,7 +134,7 @@ async function runPipeline(system: System, prefix: string, count: number): Promi
       const { latenciesMs } = await startLoad({ ...place, ...amounts, requests, statusExpected: 202 }, onStart);
       const { median, p95 } = summarize([...latenciesMs]);
       const living =
-        "SELECT EXISTS (SELECT FROM registration_orders WHERE status IN ('NotProvisioned', 'Processing', 'Pending'))";
+        "SELECT EXISTS (SELECT FROM orders WHERE status IN ('NotProvisioned', 'Processing', 'Pending'))";
       while ((await client.query<{ exists: boolean }>(living)).rows[0]?.exists) await sleep(endPollMs);
       process.stdout.write(`${prefix}: 202 after ${median.toFixed(0)} ms (median), ${p95.toFixed(0)} ms (p95)\n`);
     });

@@ -35,7 +35,7 @@ TABLE api_keys
 
 TABLE attempts WITH (fillfactor=70)
   cl_trid text NOT NULL
-  order_id bigint
+  order_id bigint NOT NULL
   number integer NOT NULL
   command text NOT NULL
   committed_at timestamp with time zone NOT NULL
@@ -43,20 +43,16 @@ TABLE attempts WITH (fillfactor=70)
   result_code integer
   sv_trid text
   epoch bigint
-  change_id bigint
   abandoned_at timestamp with time zone
-  CONSTRAINT attempts_change_id_fkey FOREIGN KEY (change_id) REFERENCES changes(id)
-  CONSTRAINT attempts_check CHECK ((num_nonnulls(order_id, change_id) = 1))
-  CONSTRAINT attempts_order_id_fkey FOREIGN KEY (order_id) REFERENCES registration_orders(id)
+  CONSTRAINT attempts_order_id_fkey FOREIGN KEY (order_id) REFERENCES orders(id)
   CONSTRAINT attempts_order_id_number_key UNIQUE (order_id, number)
   CONSTRAINT attempts_pkey PRIMARY KEY (cl_trid)
   CREATE INDEX attempts_abandoned ON public.attempts USING btree (abandoned_at) WHERE (abandoned_at IS NOT NULL)
-  CREATE UNIQUE INDEX attempts_change_id_number_key ON public.attempts USING btree (change_id, number) WHERE (change_id IS NOT NULL)
 
 TABLE auth_codes
   domain_name text COLLATE "C" NOT NULL
   registry_id text NOT NULL
-  change_code text NOT NULL
+  order_code text NOT NULL
   code_sealed bytea
   expires_at timestamp with time zone NOT NULL
   replace_at timestamp with time zone NOT NULL
@@ -69,80 +65,6 @@ TABLE blocked_names
   reason text NOT NULL
   created_at timestamp with time zone NOT NULL
   CONSTRAINT blocked_names_pkey PRIMARY KEY (name)
-
-TABLE change_history
-  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
-  change_id bigint NOT NULL
-  at timestamp with time zone NOT NULL
-  event text NOT NULL
-  status text NOT NULL
-  phase text
-  note text
-  CONSTRAINT change_history_change_id_fkey FOREIGN KEY (change_id) REFERENCES changes(id)
-  CONSTRAINT change_history_pkey PRIMARY KEY (id)
-  CREATE INDEX change_history_change ON public.change_history USING btree (change_id, id)
-
-SEQUENCE change_history_id_seq
-
-TABLE changes
-  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
-  change_code text NOT NULL
-  reseller_id bigint NOT NULL
-  domain_name text COLLATE "C" NOT NULL
-  registry_id text NOT NULL
-  kind text NOT NULL
-  input jsonb NOT NULL
-  found jsonb NOT NULL DEFAULT '{}'::jsonb
-  secret_sealed bytea
-  is_urgent boolean NOT NULL
-  status text NOT NULL
-  phase text
-  verify_cause text
-  confirm_after timestamp with time zone
-  backoff_count integer NOT NULL DEFAULT 0
-  disputes integer NOT NULL DEFAULT 0
-  waiting_since timestamp with time zone
-  next_step_at timestamp with time zone
-  reason text
-  operator_note text
-  settle_as text
-  settle_note text
-  created_at timestamp with time zone NOT NULL
-  updated_at timestamp with time zone NOT NULL
-  ended_at timestamp with time zone
-  version bigint NOT NULL DEFAULT 0
-  renewal_id bigint
-  CONSTRAINT changes_change_code_key UNIQUE (change_code)
-  CONSTRAINT changes_check CHECK (((status = 'Processing'::text) = (phase IS NOT NULL)))
-  CONSTRAINT changes_check1 CHECK (((phase = 'verify'::text) = (verify_cause IS NOT NULL)))
-  CONSTRAINT changes_check2 CHECK (((status = ANY (ARRAY['Errors'::text, 'Finished'::text, 'FailedValidation'::text, 'Cancelled'::text])) = (ended_at IS NOT NULL)))
-  CONSTRAINT changes_phase_check CHECK ((phase = ANY (ARRAY['send'::text, 'verify'::text])))
-  CONSTRAINT changes_pkey PRIMARY KEY (id)
-  CONSTRAINT changes_renewal_id_fkey FOREIGN KEY (renewal_id) REFERENCES renewals(id)
-  CONSTRAINT changes_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
-  CONSTRAINT changes_settle_as_check CHECK ((settle_as = ANY (ARRAY['done'::text, 'failed'::text])))
-  CONSTRAINT changes_status_check CHECK ((status = ANY (ARRAY['NotProvisioned'::text, 'Processing'::text, 'Pending'::text, 'Errors'::text, 'Finished'::text, 'FailedValidation'::text, 'Cancelled'::text])))
-  CONSTRAINT changes_verify_cause_check CHECK ((verify_cause = ANY (ARRAY['answered'::text, 'lost'::text])))
-  CREATE INDEX changes_ended ON public.changes USING btree (registry_id, ended_at) WHERE (ended_at IS NOT NULL)
-  CREATE INDEX changes_finished ON public.changes USING btree (kind, ended_at DESC) WHERE (status = 'Finished'::text)
-  CREATE INDEX changes_finished_asked ON public.changes USING btree (kind, ended_at DESC) WHERE ((status = 'Finished'::text) AND (renewal_id IS NULL))
-  CREATE INDEX changes_list ON public.changes USING btree (reseller_id, kind, status, created_at, change_code)
-  CREATE INDEX changes_live_name ON public.changes USING btree (domain_name, id) WHERE (ended_at IS NULL)
-  CREATE INDEX changes_live_reseller ON public.changes USING btree (reseller_id) WHERE (ended_at IS NULL)
-  CREATE INDEX changes_name ON public.changes USING btree (domain_name, id)
-  CREATE INDEX changes_renewal ON public.changes USING btree (renewal_id, id) WHERE (renewal_id IS NOT NULL)
-  CREATE INDEX changes_step ON public.changes USING btree (registry_id, next_step_at) WHERE (ended_at IS NULL)
-  CREATE INDEX changes_step_schedule ON public.changes USING btree (registry_id, next_step_at) WHERE ((ended_at IS NULL) AND (renewal_id IS NOT NULL))
-  CREATE INDEX changes_turn ON public.changes USING btree (registry_id, reseller_id, next_step_at) WHERE ((ended_at IS NULL) AND (NOT is_urgent))
-  CREATE INDEX changes_urgent_step ON public.changes USING btree (registry_id, next_step_at) WHERE ((ended_at IS NULL) AND is_urgent AND (renewal_id IS NULL))
-  CREATE UNIQUE INDEX changes_live_paid ON public.changes USING btree (domain_name) WHERE ((ended_at IS NULL) AND (kind = ANY (ARRAY['renew'::text, 'restore'::text])))
-  CREATE UNIQUE INDEX changes_live_renewal ON public.changes USING btree (renewal_id) WHERE ((renewal_id IS NOT NULL) AND (ended_at IS NULL))
-  CREATE TRIGGER ended_order_copied AFTER INSERT ON public.changes FOR EACH ROW WHEN ((new.ended_at IS NOT NULL)) EXECUTE FUNCTION ended_order_copied()
-  CREATE TRIGGER live_row BEFORE INSERT OR UPDATE ON public.changes FOR EACH ROW EXECUTE FUNCTION live_row()
-  CREATE TRIGGER order_ended AFTER UPDATE ON public.changes REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION changes_ended()
-  CREATE TRIGGER secret_erased BEFORE INSERT OR UPDATE ON public.changes FOR EACH ROW WHEN (((new.ended_at IS NOT NULL) AND (new.secret_sealed IS NOT NULL))) EXECUTE FUNCTION erase_secret()
-
-SEQUENCE changes_id_seq
 
 TABLE chores
   name text NOT NULL
@@ -210,7 +132,7 @@ TABLE domains WITH (autovacuum_vacuum_scale_factor=0.002, autovacuum_vacuum_inse
   gone_since timestamp with time zone
   look_at timestamp with time zone
   looked_at timestamp with time zone DEFAULT now()
-  CONSTRAINT domains_order_id_fkey FOREIGN KEY (order_id) REFERENCES registration_orders(id)
+  CONSTRAINT domains_order_id_fkey FOREIGN KEY (order_id) REFERENCES orders(id)
   CONSTRAINT domains_order_id_key UNIQUE (order_id)
   CONSTRAINT domains_pkey PRIMARY KEY (domain_name)
   CONSTRAINT domains_renewal_id_fkey FOREIGN KEY (renewal_id) REFERENCES renewals(id)
@@ -248,7 +170,7 @@ TABLE domains_ended
   list_key text COLLATE "C" NOT NULL GENERATED ALWAYS AS ((((lpad((('253402300799999'::bigint - ((EXTRACT(epoch FROM (ended_at - '1970-01-01 00:00:00+00'::timestamp with time zone)) * (1000)::numeric))::bigint))::text, 15, '0'::text) || ' '::text) || domain_name) || ' '::text) || (id)::text)
   will_renew boolean NOT NULL DEFAULT true
   handles jsonb
-  CONSTRAINT domains_ended_order_id_fkey FOREIGN KEY (order_id) REFERENCES registration_orders(id)
+  CONSTRAINT domains_ended_order_id_fkey FOREIGN KEY (order_id) REFERENCES orders(id)
   CONSTRAINT domains_ended_pkey PRIMARY KEY (id)
   CONSTRAINT domains_ended_renewal_id_fkey FOREIGN KEY (renewal_id) REFERENCES renewals(id)
   CONSTRAINT domains_ended_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
@@ -719,6 +641,75 @@ TABLE order_history
 
 SEQUENCE order_history_id_seq
 
+TABLE orders
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+  order_code text NOT NULL
+  reseller_id bigint NOT NULL
+  domain_name text COLLATE "C" NOT NULL
+  suffix text
+  registry_id text NOT NULL
+  kind text NOT NULL
+  input jsonb NOT NULL
+  found jsonb NOT NULL DEFAULT '{}'::jsonb
+  secret_sealed bytea
+  is_urgent boolean NOT NULL
+  renewal_id bigint
+  lane text NOT NULL GENERATED ALWAYS AS 
+CASE
+    WHEN (kind = 'create'::text) THEN 'registration'::text
+    WHEN (renewal_id IS NOT NULL) THEN 'schedule'::text
+    WHEN is_urgent THEN 'urgent'::text
+    ELSE 'value'::text
+END
+  status text NOT NULL
+  phase text
+  verify_cause text
+  confirm_after timestamp with time zone
+  backoff_count integer NOT NULL DEFAULT 0
+  disputes integer NOT NULL DEFAULT 0
+  waiting_since timestamp with time zone
+  next_step_at timestamp with time zone
+  reason text
+  operator_note text
+  cancel_requested_at timestamp with time zone
+  settle_as text
+  settle_note text
+  created_at timestamp with time zone NOT NULL
+  updated_at timestamp with time zone NOT NULL
+  ended_at timestamp with time zone
+  version bigint NOT NULL DEFAULT 0
+  CONSTRAINT orders_check CHECK (((status = 'Processing'::text) = (phase IS NOT NULL)))
+  CONSTRAINT orders_check1 CHECK ((COALESCE((phase = 'verify'::text), false) = (verify_cause IS NOT NULL)))
+  CONSTRAINT orders_check2 CHECK (((status = ANY (ARRAY['Errors'::text, 'Finished'::text, 'FailedValidation'::text, 'Cancelled'::text])) = (ended_at IS NOT NULL)))
+  CONSTRAINT orders_check3 CHECK (((kind = 'create'::text) = (suffix IS NOT NULL)))
+  CONSTRAINT orders_order_code_key UNIQUE (order_code)
+  CONSTRAINT orders_phase_check CHECK ((phase = ANY (ARRAY['send'::text, 'verify'::text])))
+  CONSTRAINT orders_pkey PRIMARY KEY (id)
+  CONSTRAINT orders_renewal_id_fkey FOREIGN KEY (renewal_id) REFERENCES renewals(id)
+  CONSTRAINT orders_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
+  CONSTRAINT orders_settle_as_check CHECK ((settle_as = ANY (ARRAY['done'::text, 'failed'::text, 'failed-forced'::text])))
+  CONSTRAINT orders_status_check CHECK ((status = ANY (ARRAY['NotProvisioned'::text, 'Processing'::text, 'Pending'::text, 'Errors'::text, 'Finished'::text, 'FailedValidation'::text, 'Cancelled'::text])))
+  CONSTRAINT orders_verify_cause_check CHECK ((verify_cause = ANY (ARRAY['answered'::text, 'lost'::text])))
+  CREATE INDEX orders_ended ON public.orders USING btree (registry_id, ended_at) WHERE (ended_at IS NOT NULL)
+  CREATE INDEX orders_finished_kind ON public.orders USING btree (kind, ended_at DESC) WHERE ((status = 'Finished'::text) AND (renewal_id IS NULL) AND (kind <> 'create'::text))
+  CREATE INDEX orders_finished_suffix ON public.orders USING btree (suffix, ended_at DESC) WHERE ((status = 'Finished'::text) AND (kind = 'create'::text))
+  CREATE INDEX orders_list ON public.orders USING btree (reseller_id, kind, status, created_at, order_code)
+  CREATE INDEX orders_live_name ON public.orders USING btree (domain_name, id) WHERE ((ended_at IS NULL) AND (kind <> 'create'::text))
+  CREATE INDEX orders_live_reseller ON public.orders USING btree (reseller_id) WHERE ((ended_at IS NULL) AND (kind <> 'create'::text))
+  CREATE INDEX orders_name ON public.orders USING btree (domain_name, id)
+  CREATE INDEX orders_renewal ON public.orders USING btree (renewal_id, id) WHERE (renewal_id IS NOT NULL)
+  CREATE INDEX orders_step ON public.orders USING btree (registry_id, lane, next_step_at) WHERE (ended_at IS NULL)
+  CREATE INDEX orders_turn ON public.orders USING btree (registry_id, reseller_id, next_step_at) WHERE ((ended_at IS NULL) AND (lane = 'value'::text))
+  CREATE UNIQUE INDEX orders_live_create ON public.orders USING btree (domain_name) WHERE ((kind = 'create'::text) AND (ended_at IS NULL))
+  CREATE UNIQUE INDEX orders_live_paid ON public.orders USING btree (domain_name) WHERE ((ended_at IS NULL) AND (kind = ANY (ARRAY['renew'::text, 'restore'::text])))
+  CREATE UNIQUE INDEX orders_live_renewal ON public.orders USING btree (renewal_id) WHERE ((renewal_id IS NOT NULL) AND (ended_at IS NULL))
+  CREATE TRIGGER ended_order_copied AFTER INSERT ON public.orders FOR EACH ROW WHEN ((new.ended_at IS NOT NULL)) EXECUTE FUNCTION ended_order_copied()
+  CREATE TRIGGER live_row BEFORE INSERT OR UPDATE ON public.orders FOR EACH ROW EXECUTE FUNCTION live_row()
+  CREATE TRIGGER order_ended AFTER UPDATE ON public.orders REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION orders_ended()
+  CREATE TRIGGER secret_erased BEFORE INSERT OR UPDATE ON public.orders FOR EACH ROW WHEN (((new.ended_at IS NOT NULL) AND (new.secret_sealed IS NOT NULL))) EXECUTE FUNCTION erase_secret()
+
+SEQUENCE orders_id_seq
+
 TABLE paid_orders WITH (fillfactor=50)
   reseller_id bigint NOT NULL
   day date NOT NULL
@@ -739,73 +730,11 @@ TABLE poll_messages
   outcome text
   domain_name text COLLATE "C"
   message_text text
-  CONSTRAINT poll_messages_order_id_fkey FOREIGN KEY (order_id) REFERENCES registration_orders(id)
+  CONSTRAINT poll_messages_order_id_fkey FOREIGN KEY (order_id) REFERENCES orders(id)
   CONSTRAINT poll_messages_pkey PRIMARY KEY (registry_id, message_id)
   CREATE INDEX poll_messages_open ON public.poll_messages USING btree (registry_id, received_at) WHERE (needs_operator AND (done_at IS NULL))
   CREATE INDEX poll_messages_received ON public.poll_messages USING btree (received_at, registry_id, message_id)
   CREATE INDEX poll_messages_waiting ON public.poll_messages USING btree (received_at, registry_id, message_id) WHERE (needs_operator AND (done_at IS NULL))
-
-TABLE registration_orders
-  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
-  order_code text NOT NULL
-  reseller_id bigint NOT NULL
-  domain_name text COLLATE "C" NOT NULL
-  suffix text NOT NULL
-  registry_id text NOT NULL
-  period_years integer NOT NULL
-  auth_info_sealed bytea
-  status text NOT NULL
-  phase text
-  verify_cause text
-  confirm_after timestamp with time zone
-  contact_renewed boolean NOT NULL DEFAULT false
-  backoff_count integer NOT NULL DEFAULT 0
-  waiting_since timestamp with time zone
-  next_step_at timestamp with time zone
-  reason text
-  operator_note text
-  created_at timestamp with time zone NOT NULL
-  updated_at timestamp with time zone NOT NULL
-  ended_at timestamp with time zone
-  cancel_requested_at timestamp with time zone
-  settle_as text
-  settle_note text
-  fee_amount numeric
-  fee_currency text
-  checked_at timestamp with time zone
-  version bigint NOT NULL DEFAULT 0
-  will_renew boolean NOT NULL DEFAULT true
-  name_servers jsonb NOT NULL DEFAULT '[]'::jsonb
-  later_name_servers jsonb
-  later_order_code text
-  locks_name boolean NOT NULL DEFAULT false
-  contacts jsonb
-  allocation_token_sealed bytea
-  CONSTRAINT registration_orders_check CHECK (((status = 'Processing'::text) = (phase IS NOT NULL)))
-  CONSTRAINT registration_orders_check1 CHECK (((phase = 'verify'::text) = (verify_cause IS NOT NULL)))
-  CONSTRAINT registration_orders_check2 CHECK (((status = ANY (ARRAY['Errors'::text, 'Finished'::text, 'FailedValidation'::text, 'Cancelled'::text])) = (ended_at IS NOT NULL)))
-  CONSTRAINT registration_orders_check3 CHECK (((fee_amount IS NULL) = (fee_currency IS NULL)))
-  CONSTRAINT registration_orders_check4 CHECK (((later_name_servers IS NULL) = (later_order_code IS NULL)))
-  CONSTRAINT registration_orders_later_order_code_key UNIQUE (later_order_code)
-  CONSTRAINT registration_orders_order_code_key UNIQUE (order_code)
-  CONSTRAINT registration_orders_phase_check CHECK ((phase = ANY (ARRAY['check'::text, 'create'::text, 'waiting'::text, 'verify'::text, 'cancel'::text])))
-  CONSTRAINT registration_orders_pkey PRIMARY KEY (id)
-  CONSTRAINT registration_orders_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
-  CONSTRAINT registration_orders_settle_as_check CHECK ((settle_as = ANY (ARRAY['registered'::text, 'failed'::text, 'failed-forced'::text])))
-  CONSTRAINT registration_orders_status_check CHECK ((status = ANY (ARRAY['NotProvisioned'::text, 'Processing'::text, 'Pending'::text, 'Errors'::text, 'Finished'::text, 'FailedValidation'::text, 'Cancelled'::text])))
-  CONSTRAINT registration_orders_verify_cause_check CHECK ((verify_cause = ANY (ARRAY['lost'::text, 'exists'::text, 'created'::text])))
-  CREATE INDEX registration_orders_finished ON public.registration_orders USING btree (suffix, ended_at DESC) WHERE (status = 'Finished'::text)
-  CREATE INDEX registration_orders_list ON public.registration_orders USING btree (reseller_id, status, created_at, order_code)
-  CREATE INDEX registration_orders_name ON public.registration_orders USING btree (domain_name, id)
-  CREATE INDEX registration_orders_step ON public.registration_orders USING btree (registry_id, next_step_at) WHERE (ended_at IS NULL)
-  CREATE UNIQUE INDEX registration_orders_live_name ON public.registration_orders USING btree (domain_name) WHERE (status = ANY (ARRAY['NotProvisioned'::text, 'Processing'::text, 'Pending'::text]))
-  CREATE TRIGGER allocation_token_erased BEFORE INSERT OR UPDATE ON public.registration_orders FOR EACH ROW WHEN (((new.ended_at IS NOT NULL) AND (new.allocation_token_sealed IS NOT NULL))) EXECUTE FUNCTION erase_allocation_token()
-  CREATE TRIGGER ended_order_copied AFTER INSERT ON public.registration_orders FOR EACH ROW WHEN ((new.ended_at IS NOT NULL)) EXECUTE FUNCTION ended_order_copied()
-  CREATE TRIGGER live_row BEFORE INSERT OR UPDATE ON public.registration_orders FOR EACH ROW EXECUTE FUNCTION live_row()
-  CREATE TRIGGER order_ended AFTER UPDATE ON public.registration_orders REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION registrations_ended()
-  CREATE TRIGGER secret_erased BEFORE INSERT OR UPDATE ON public.registration_orders FOR EACH ROW WHEN (((new.ended_at IS NOT NULL) AND (new.auth_info_sealed IS NOT NULL))) EXECUTE FUNCTION erase_secret()
-
-SEQUENCE registration_orders_id_seq
 
 TABLE registries
   id text NOT NULL
@@ -1085,30 +1014,6 @@ BEGIN
 END $function$
 
 
-CREATE OR REPLACE FUNCTION public.changes_ended()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-DECLARE
-  ended record;
-BEGIN
-  FOR ended IN SELECT reseller_id, kind, status, sum(change)::bigint AS change FROM (
-      SELECT reseller_id, kind, status, 1 AS change FROM new_rows WHERE ended_at IS NOT NULL
-      UNION ALL SELECT reseller_id, kind, status, -1 FROM old_rows WHERE ended_at IS NOT NULL) AS changed
-    GROUP BY 1, 2, 3 HAVING sum(change) <> 0 LOOP
-    PERFORM order_count_add(ended.reseller_id, ended.kind, ended.status, ended.change);
-  END LOOP;
-  IF FOUND THEN
-    INSERT INTO events (era, reseller_id, at, type, subject, data)
-    SELECT (SELECT era FROM event_log), row.reseller_id, row.ended_at, order_event_type(row.status), row.domain_name,
-      order_event(row.change_code, row.kind, row.domain_name, row.status, row.reason)
-    FROM new_rows AS row JOIN old_rows AS before ON before.id = row.id
-    WHERE row.ended_at IS NOT NULL AND before.ended_at IS NULL;
-  END IF;
-  RETURN NULL;
-END $function$
-
-
 CREATE OR REPLACE FUNCTION public.count_version()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1159,24 +1064,9 @@ CREATE OR REPLACE FUNCTION public.ended_order_copied()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
-DECLARE
-  kind_ text := 'create';
 BEGIN
-  IF TG_TABLE_NAME = 'changes' THEN
-    kind_ := NEW.kind;
-  END IF;
-  INSERT INTO order_counts (reseller_id, kind, status, row_count) VALUES (NEW.reseller_id, kind_, NEW.status, 1);
+  INSERT INTO order_counts (reseller_id, kind, status, row_count) VALUES (NEW.reseller_id, NEW.kind, NEW.status, 1);
   RETURN NULL;
-END $function$
-
-
-CREATE OR REPLACE FUNCTION public.erase_allocation_token()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-BEGIN
-  NEW.allocation_token_sealed := NULL;
-  RETURN NEW;
 END $function$
 
 
@@ -1185,11 +1075,7 @@ CREATE OR REPLACE FUNCTION public.erase_secret()
  LANGUAGE plpgsql
 AS $function$
 BEGIN
-  IF TG_TABLE_NAME = 'changes' THEN
-    NEW.secret_sealed := NULL;
-  ELSE
-    NEW.auth_info_sealed := NULL;
-  END IF;
+  NEW.secret_sealed := NULL;
   RETURN NEW;
 END $function$
 
@@ -1644,11 +1530,25 @@ BEGIN
 END $function$
 
 
+CREATE OR REPLACE FUNCTION public.order_error_code(status text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+RETURN CASE status WHEN 'Errors'::text THEN 'order_failed'::text WHEN 'FailedValidation'::text THEN 'order_refused'::text WHEN 'Cancelled'::text THEN 'order_cancelled'::text ELSE NULL::text END
+
+
+CREATE OR REPLACE FUNCTION public.order_error_text(status text, reason text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+RETURN CASE WHEN (order_error_code(status) IS NOT NULL) THEN COALESCE(reason, 'It ended without a reason.'::text) ELSE NULL::text END
+
+
 CREATE OR REPLACE FUNCTION public.order_event(code text, kind text, name text, status text, reason text)
  RETURNS jsonb
  LANGUAGE sql
  IMMUTABLE
-RETURN (jsonb_build_object('order_code', code, 'kind', kind, 'domain_name', name, 'status', status) || CASE WHEN (status = 'Finished'::text) THEN '{}'::jsonb ELSE jsonb_build_object('error_code', CASE status WHEN 'Errors'::text THEN 'order_failed'::text WHEN 'Cancelled'::text THEN 'order_cancelled'::text ELSE 'order_refused'::text END, 'error_text', COALESCE(reason, 'It ended without a reason.'::text)) END)
+RETURN (jsonb_build_object('order_code', code, 'kind', kind, 'domain_name', name, 'status', status) || CASE WHEN (order_error_code(status) IS NULL) THEN '{}'::jsonb ELSE jsonb_build_object('error_code', order_error_code(status), 'error_text', order_error_text(status, reason)) END)
 
 
 CREATE OR REPLACE FUNCTION public.order_event_type(status text)
@@ -1656,6 +1556,35 @@ CREATE OR REPLACE FUNCTION public.order_event_type(status text)
  LANGUAGE sql
  IMMUTABLE
 RETURN CASE status WHEN 'Finished'::text THEN 'order.finished'::text WHEN 'Cancelled'::text THEN 'order.cancelled'::text ELSE 'order.failed'::text END
+
+
+CREATE OR REPLACE FUNCTION public.orders_ended()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  ended record;
+BEGIN
+  FOR ended IN SELECT reseller_id, kind, status, sum(change)::bigint AS change FROM (
+      SELECT reseller_id, kind, status, 1 AS change FROM new_rows WHERE ended_at IS NOT NULL
+      UNION ALL SELECT reseller_id, kind, status, -1 FROM old_rows WHERE ended_at IS NOT NULL) AS changed
+    GROUP BY 1, 2, 3 HAVING sum(change) <> 0 LOOP
+    PERFORM order_count_add(ended.reseller_id, ended.kind, ended.status, ended.change);
+  END LOOP;
+  -- Most statements end no order.
+  IF FOUND THEN
+    INSERT INTO events (era, reseller_id, at, type, subject, data)
+    SELECT (SELECT era FROM event_log), row.reseller_id, row.ended_at, told.type, row.domain_name, told.data
+    FROM new_rows AS row JOIN old_rows AS before ON before.id = row.id CROSS JOIN LATERAL (
+      SELECT 'domain.registered' AS type, jsonb_build_object('domain_name', row.domain_name,
+        'expiration_date', iso_time(name.expiration_date), 'order_code', row.order_code) AS data
+      FROM domains AS name WHERE name.order_id = row.id AND row.kind = 'create' AND row.status = 'Finished'
+      UNION ALL
+      SELECT order_event_type(row.status), order_event(row.order_code, row.kind, row.domain_name, row.status, row.reason)) AS told
+    WHERE row.ended_at IS NOT NULL AND before.ended_at IS NULL;
+  END IF;
+  RETURN NULL;
+END $function$
 
 
 CREATE OR REPLACE FUNCTION public.raise_hosting_uid(highest bigint)
@@ -1669,35 +1598,6 @@ BEGIN
   END IF;
 END
 $function$
-
-
-CREATE OR REPLACE FUNCTION public.registrations_ended()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-DECLARE
-  ended record;
-BEGIN
-  FOR ended IN SELECT reseller_id, status, sum(change)::bigint AS change FROM (
-      SELECT reseller_id, status, 1 AS change FROM new_rows WHERE ended_at IS NOT NULL
-      UNION ALL SELECT reseller_id, status, -1 FROM old_rows WHERE ended_at IS NOT NULL) AS changed
-    GROUP BY 1, 2 HAVING sum(change) <> 0 LOOP
-    PERFORM order_count_add(ended.reseller_id, 'create', ended.status, ended.change);
-  END LOOP;
-  -- Most statements end no order.
-  IF FOUND THEN
-    INSERT INTO events (era, reseller_id, at, type, subject, data)
-    SELECT (SELECT era FROM event_log), row.reseller_id, row.ended_at, told.type, row.domain_name, told.data
-    FROM new_rows AS row JOIN old_rows AS before ON before.id = row.id CROSS JOIN LATERAL (
-      SELECT 'domain.registered' AS type, jsonb_build_object('domain_name', row.domain_name,
-        'expiration_date', iso_time(name.expiration_date), 'order_code', row.order_code) AS data
-      FROM domains AS name WHERE name.order_id = row.id AND row.status = 'Finished'
-      UNION ALL
-      SELECT order_event_type(row.status), order_event(row.order_code, 'create', row.domain_name, row.status, row.reason)) AS told
-    WHERE row.ended_at IS NOT NULL AND before.ended_at IS NULL;
-  END IF;
-  RETURN NULL;
-END $function$
 
 
 CREATE OR REPLACE FUNCTION public.renewal_history_told()

@@ -1,7 +1,7 @@
 /** What a tool answers: JSON for the assistant, with what the headers say, and errors that say what to do. */
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { ApiError, ConnectionError, isTransient, unexpectedResponseCode } from "../client/sdk/errors.ts";
-import { pageOf } from "../client/sdk/items.ts";
+import { pageOf } from "../client/sdk/paging.ts";
 import { answerOf, idFromLocation, type Reply } from "../client/sdk/response.ts";
 import type { Operation } from "./document.ts";
 

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { posix } from "node:path";
 import { test } from "node:test";
 import { Command, Help } from "commander";
 import { addCommands, operatorCommands } from "#operator/commands.ts";
-import { takeDefault, takeMax } from "#use-case/page-size.ts";
 import { addClientCommands } from "../client/cli/client-commands.ts";
 import manifest from "../package.json" with { type: "json" };
 import { ourFiles } from "./house-style/source.ts";
@@ -50,21 +49,6 @@ await addCommands(tool, operatorCommands, []);
 const roles = new Set(["start", "api", "worker", "node", "sandbox-registry"]);
 /** "deedhouse operator orders list --attention", in a line of code or between backticks. */
 const called = /(?:^|`|npx )deedhouse ((?:[^`\n\\]|\\\n)*)/gm;
-
-test("every text about the size of a page names the numbers of the code", () => {
-  const sentences = {
-    "docs/api.md": `\`take\` (default ${takeDefault}; more than ${takeMax} is reduced to ${takeMax})`,
-    "docs/concepts.md": `a page has ${takeDefault} items unless you ask for another number, and at most ${takeMax}.`,
-    "docs/mcp.md": `pages of ${takeDefault} rows`,
-    "client/cli/listing.ts": `at most ${takeMax} (default ${takeDefault})`,
-    "client/sdk/items.ts": `by default the first ${takeDefault} items`,
-    "client/php/src/Items.php": `by default the first ${takeDefault} items`,
-    "client/python/deedhouse/items.py": `by default the first ${takeDefault} items`,
-  };
-  for (const [path, sentence] of Object.entries(sentences)) {
-    assert.ok(readFileSync(path, "utf8").includes(sentence), `${path}: ${sentence}`);
-  }
-});
 
 test("each page with npx says that it works inside the clone only", () => {
   const pages = documents.filter(({ text }) => text.includes("npx deedhouse"));

@@ -5,10 +5,9 @@
 import assert from "node:assert/strict";
 import { posix } from "node:path";
 import { test } from "node:test";
-import { circlesOf, foldersInCircles } from "./house-style/circles.ts";
 import { importRules } from "./house-style/import-rules.ts";
 import { lineRules } from "./house-style/line-rules.ts";
-import { filesLeftInCircles, foldersLeftInCircles, longFunctions } from "./house-style/ratchet.ts";
+import { longFunctions } from "./house-style/ratchet.ts";
 import {
   type Finding,
   isCode,
@@ -170,13 +169,6 @@ function resolveSpecifier(specifier: string, { path }: SourceFile): string {
 const importsOf = (file: SourceFile): string[] =>
   specifiersOf(file).map((specifier) => resolveSpecifier(specifier, file));
 
-/** The same without types, which are gone when the file runs. */
-function runTimeImportsOf(file: SourceFile): string[] {
-  const statements =
-    /^(?:import|export)(?! type\b)(?:[^;]*?\bfrom)? "([#.][^"]+)"|(?<!typeof )\bimport\("([#.][^"]+)"\)/gm;
-  return [...file.text.matchAll(statements)].map(([, named, late]) => resolveSpecifier((named ?? late)!, file));
-}
-
 test("what lies in src is imported by its path from there", () => {
   const breaches = files
     .filter(({ path }) => isCode(path) && /^(src|test|bench)\//.test(path))
@@ -221,29 +213,6 @@ test("no two folders of src import each other, not by way of others either", () 
     .filter(({ from, to }) => reachedFrom(to).has(from))
     .map(({ from, to, line }) => `${from} and ${to}: ${line}`);
   assertNone(breaches.sort(), "move what both need to where both may reach it: of two folders one knows the other");
-});
-
-test("no two folders beside each other import each other, at any level of src", () => {
-  const imports = sources.flatMap((file) => importsOf(file).map((to) => ({ from: file.path, to })));
-  const pairs = foldersInCircles(imports);
-  const breaches = [...pairs].filter(([pair]) => !foldersLeftInCircles.includes(pair));
-  assertNone(
-    breaches.map(([pair, lines]) => [pair, ...lines].join("\n    ")),
-    "move what both need to where both may reach it, or hand it in",
-  );
-  const mended = foldersLeftInCircles.filter((pair) => !pairs.has(pair));
-  assertNone(mended, "well done: remove it from test/house-style/ratchet.ts");
-});
-
-test("no files of src import each other in a circle when they run", () => {
-  const circles = circlesOf(new Map(sources.map((file) => [file.path, runTimeImportsOf(file)])));
-  const breaches = circles.filter((circle) => circle.some((path) => !filesLeftInCircles.includes(path)));
-  assertNone(
-    breaches.map((circle) => circle.join(", ")),
-    "hand in what one of them needs, or move it to a file of its own",
-  );
-  const mended = filesLeftInCircles.filter((path) => !circles.flat().includes(path));
-  assertNone(mended, "well done: remove it from test/house-style/ratchet.ts");
 });
 
 test(`a folder of src has at most ${folderFilesMax} files of code`, () => {

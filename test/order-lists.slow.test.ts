@@ -5,7 +5,7 @@ import { allStatements } from "#db/statement.ts";
 import { orderStatuses } from "#domains/orders/states.ts";
 import { testDatabase } from "./harness/database.ts";
 import { seededRandom } from "./harness/seeded-random.ts";
-import "#domains/managing/list-orders.ts";
+import "#domains/orders/list.ts";
 
 // The lists of orders count orders once, when they end. Whatever several connections do at once, the counts are what the rows
 // say. And a page among very many orders reads as little as one among few.
@@ -29,11 +29,11 @@ const addResellers = `INSERT INTO resellers (name, kind, rate_limit, hosting_acc
   VALUES ('one', 'reseller', 1, 1, 1, now()), ('two', 'reseller', 1, 1, 1, now())`;
 
 /** Inserts `$2` orders of reseller `$1` that have not ended, from the number `$3` on. */
-const insertRegistrations = `INSERT INTO registration_orders (order_code, reseller_id, domain_name, suffix, registry_id,
+const insertRegistrations = `INSERT INTO orders (order_code, reseller_id, domain_name, suffix, registry_id,
     period_years, auth_info_sealed, status, created_at, updated_at)
   SELECT 'REG-' || n, $1, 'n' || n || '.example', 'example', 'none', 1, '', 'NotProvisioned',
     timestamptz '2026-01-01' + n * interval '7 s', now() FROM generate_series($3::int, $3::int + $2::int - 1) AS n`;
-const insertChanges = `INSERT INTO changes (change_code, reseller_id, domain_name, registry_id, kind, input, is_urgent, status,
+const insertChanges = `INSERT INTO orders (order_code, reseller_id, domain_name, registry_id, kind, input, is_urgent, status,
     created_at, updated_at)
   SELECT 'CHG-' || n, $1, 'n' || n || '.example', 'none', (ARRAY['auth-code', 'nameservers', 'transfer-lock'])[1 + n % 3], '{}', false,
     'NotProvisioned', timestamptz '2026-01-01' + n * interval '11 s', now() FROM generate_series($3::int, $3::int + $2::int - 1) AS n`;
@@ -46,7 +46,7 @@ async function changeAtRandom(client: Client, number: number, random: (limit: nu
     for (let more = 1 + random(3); more > 0; more--) {
       const [table, insert] = (
         [
-          ["registration_orders", insertRegistrations],
+          ["orders", insertRegistrations],
           ["changes", insertChanges],
         ] as const
       )[random(2)]!;
@@ -79,8 +79,8 @@ for (const seed of [1, 2, 3]) {
     );
     const rows = await first!.query(
       `SELECT reseller_id, kind, status, count(*) FROM (
-         SELECT reseller_id, 'create' AS kind, status FROM registration_orders WHERE ended_at IS NOT NULL
-         UNION ALL SELECT reseller_id, kind, status FROM changes WHERE ended_at IS NOT NULL) AS ended
+         SELECT reseller_id, 'create' AS kind, status FROM orders WHERE ended_at IS NOT NULL
+         UNION ALL SELECT reseller_id, kind, status FROM orders WHERE ended_at IS NOT NULL) AS ended
        GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
     );
     assert.ok(rows.rows.length > 20, "too few kinds of ends to prove anything");
@@ -100,19 +100,19 @@ test("a page of very many orders reads no more than a thousand blocks: first, de
   await client.query(addResellers);
   await client.query(insertRegistrations, [1, manyOrders, 1]);
   await client.query(
-    `UPDATE registration_orders SET status = CASE WHEN id <= ${rareOrders} THEN 'Errors' ELSE 'Finished' END, ended_at = now()`,
+    `UPDATE orders SET status = CASE WHEN id <= ${rareOrders} THEN 'Errors' ELSE 'Finished' END, ended_at = now()`,
   );
   await client.query(insertChanges, [1, manyOrders / 2, 1]);
-  await client.query("UPDATE changes SET status = 'Finished', ended_at = now()");
+  await client.query("UPDATE orders SET status = 'Finished', ended_at = now()");
   await client.query(insertChanges, [1, 100, manyOrders]);
   await client.query(
-    `INSERT INTO changes (change_code, reseller_id, domain_name, registry_id, kind, input, is_urgent, status, created_at,
+    `INSERT INTO orders (order_code, reseller_id, domain_name, registry_id, kind, input, is_urgent, status, created_at,
        updated_at)
      SELECT 'REN-' || n, 1, 'n' || n || '.example', 'none', 'renew', '{}', true, 'NotProvisioned',
        timestamptz '2026-01-01' + n * interval '20 s', now() FROM generate_series(1, ${manyOrders / 3}) AS n`,
   );
-  await client.query("UPDATE changes SET status = 'Finished', ended_at = now() WHERE kind = 'renew'");
-  for (const table of ["registration_orders", "changes", "order_counts"]) {
+  await client.query("UPDATE orders SET status = 'Finished', ended_at = now() WHERE kind = 'renew'");
+  for (const table of ["orders", "changes", "order_counts"]) {
     await client.query(`VACUUM ANALYZE ${table}`);
   }
   const micros = BigInt(Date.parse("2026-01-07T00:00:00Z")) * 1_000n;

@@ -5,7 +5,7 @@ import { allStatements } from "#db/statement.ts";
 import { testDatabase } from "./harness/database.ts";
 import { seededRandom } from "./harness/seeded-random.ts";
 import "#domains/portfolio/list.ts";
-import "#domains/renewals/list.ts";
+import "#domains/schedule/list.ts";
 import "#hosting/accounts/read.ts";
 
 // Whatever several connections do to the lists at once, list_chunks says what the rows say: how many there are, in which

@@ -25,13 +25,10 @@ export async function checkService(options: ConnectionOptions, clock: Clock = sy
     return response;
   };
   const client = await openClient(options, clock, { fetch: recordingFetch, retriesMax: 0 });
-  const error = await client.hosting.packs
-    .list()
-    .page()
-    .then(
-      () => undefined,
-      (reason: unknown) => reason,
-    );
+  const error = await client.listServicePacks().then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
   if (error instanceof ConnectionError) {
     const advice = "Check the URL, that the service runs, and that nothing between blocks the connection.";
     return [{ check: "service", result: "fault", text: error.message, advice }];

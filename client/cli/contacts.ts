@@ -55,10 +55,10 @@ Examples:
     guarded(async (domainName: string, options: ChangeOptions & ContactFiles) => {
       const wanted = await readContactFiles(options);
       if (wanted) {
-        await orderChange(options, clock, (client, order) => client.domains.setContacts(domainName, wanted, order));
+        await orderChange(options, clock, (client, order) => client.setContacts(domainName, wanted, order));
         return;
       }
-      const { data } = await (await openClient(options, clock)).domains.getContacts(domainName);
+      const { data } = await (await openClient(options, clock)).getContacts(domainName);
       if (options.json) printJson(data);
       else printFields(data);
     }),

@@ -38,7 +38,7 @@ Examples:
       const { none = false, yes } = options;
       if (none === hosts.length > 0) throw new CommandFailure("give either hosts or --none", exitCodes.usage);
       if (none && !yes) await confirm(`Remove all name servers of ${domainName}? It will not resolve any more.`);
-      await orderChange(options, clock, (client, order) => client.domains.setNameServers(domainName, hosts, order));
+      await orderChange(options, clock, (client, order) => client.setNameServers(domainName, hosts, order));
     }),
   );
 
@@ -68,7 +68,7 @@ Examples:
   addChangeOptions(dnssec).action(
     guarded(async (domainName: string, options: DnssecOptions) => {
       const records = recordsOf(options);
-      await orderChange(options, clock, (client, order) => client.domains.setDnssec(domainName, records, order));
+      await orderChange(options, clock, (client, order) => client.setDnssec(domainName, records, order));
     }),
   );
 }

@@ -1,13 +1,13 @@
 import { type Command, Option } from "commander";
 import type { Clock } from "../sdk/clock.ts";
 import { newIdempotencyKey } from "../sdk/sign.ts";
-import type { NameServer, RenewalStatus } from "../sdk/types.ts";
+import type { NameServer, PageOptions, RenewalStatus } from "../sdk/types.ts";
 import { parseIdempotencyKey, parseWholeNumber, statusOption } from "./arguments.ts";
 import { addContactsCommand, type ContactFiles, contactOption, readContactFiles } from "./contacts.ts";
 import { addDelegationCommands, collect, parseNameServer } from "./delegation.ts";
 import { CommandFailure, exitCodes, guarded, orderOnce } from "./failures.ts";
 import { addFollowOptions, type FollowOptions } from "./follow.ts";
-import { addCsvOption, addListOptions, type ListOptions, printList } from "./listing.ts";
+import { addCsvOption, addListOptions, type ListOptions, printCsv, printList } from "./listing.ts";
 import { addHistoryList } from "./order-lists.ts";
 import { readDomain, reportOrdered } from "./orders.ts";
 import { printFields, printJson, printTable } from "./output.ts";
@@ -61,7 +61,9 @@ export function addDomainCommands(program: Command, clock: Clock): void {
     guarded(async ({ prefix, expiresBefore, willRenew, ...options }: ListDomainsOptions) => {
       const client = await openClient(options, clock);
       const filter = { namePrefix: prefix, expiresBefore, willRenew: willRenew && willRenew === "true" };
-      await printList(options, columns, client.domains.list(filter));
+      if (options.csv) return printCsv(options, client.exportDomains(filter));
+      const getPage = (page: PageOptions) => client.listDomains({ ...page, ...filter });
+      await printList(options, columns, getPage, () => client.allDomains(filter));
     }),
   );
 
@@ -72,7 +74,7 @@ export function addDomainCommands(program: Command, clock: Clock): void {
     .addHelpText("after", "\nExample:\n  deedhouse domains get example.com");
   addConnectionOptions(get).action(
     guarded(async (domainName: string, options: ConnectionOptions & { json?: boolean }) => {
-      const { data } = await (await openClient(options, clock)).domains.get(domainName);
+      const { data } = await (await openClient(options, clock)).getDomain(domainName);
       if (options.json) printJson(data);
       else printFields(data);
     }),
@@ -87,7 +89,8 @@ export function addDomainCommands(program: Command, clock: Clock): void {
   addConnectionOptions(addCsvOption(addListOptions(departures))).action(
     guarded(async (options: ConnectionOptions & ListOptions) => {
       const client = await openClient(options, clock);
-      await printList(options, departureColumns, client.domains.departures());
+      if (options.csv) return printCsv(options, client.exportDepartures());
+      await printList(options, departureColumns, client.listDepartures, client.allDepartures);
     }),
   );
 
@@ -148,7 +151,7 @@ function addAvailabilityCommand(domains: Command, clock: Clock): void {
     .addHelpText("after", "\nExample:\n  deedhouse domains availability example.com example.net");
   addConnectionOptions(availability).action(
     guarded(async (domainNames: string[], options: ConnectionOptions & { json?: boolean }) => {
-      const { data } = await (await openClient(options, clock)).domains.checkAvailability(domainNames);
+      const { data } = await (await openClient(options, clock)).checkAvailability(domainNames);
       if (options.json) printJson(data);
       else printTable(data, availabilityColumns);
     }),
@@ -171,7 +174,9 @@ function addRenewalList(domains: Command, clock: Clock): void {
   addConnectionOptions(addCsvOption(addListOptions(renewals))).action(
     guarded(async ({ status, ...options }: ListRenewalsOptions) => {
       const client = await openClient(options, clock);
-      await printList(options, renewalColumns, client.renewals.list({ status }));
+      if (options.csv) return printCsv(options, client.exportRenewals({ status }));
+      const getPage = (page: PageOptions) => client.listRenewals({ ...page, status });
+      await printList(options, renewalColumns, getPage, () => client.allRenewals({ status }));
     }),
   );
 }
@@ -196,11 +201,11 @@ async function registerDomain(domainName: string, options: RegisterOptions, cloc
   const { idempotencyKey = newIdempotencyKey() } = options;
   const wanted = { ...(await readWanted(options)), idempotencyKey };
   if (options.dryRun) {
-    const { data } = await client.domains.checkRegistration(domainName, wanted);
+    const { data } = await client.checkRegistration(domainName, wanted);
     if (options.json) printJson(data);
     else printFields(data);
     return;
   }
-  const accepted = await orderOnce(idempotencyKey, () => client.domains.register(domainName, wanted));
+  const accepted = await orderOnce(idempotencyKey, () => client.registerDomain(domainName, wanted));
   await reportOrdered(client, accepted, options, readDomain(domainName));
 }

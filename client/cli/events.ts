@@ -39,7 +39,7 @@ export function addEventCommands(program: Command, clock: Clock): void {
   addConnectionOptions(list).action(
     guarded(async ({ take, json, ...options }: ListEventsOptions) => {
       const client = await openClient(options, clock);
-      const { data: events, next } = await client.events.page({ after: options.after, ...typesOf(options), take });
+      const { data: events, next } = await client.listEvents({ after: options.after, ...typesOf(options), take });
       if (json) printJson(events);
       else if (events.length > 0) printTable(events.map(rowOf), ["created_at", "type", "about", "id"]);
       else note("Nothing to show.");
@@ -62,7 +62,7 @@ export function addEventCommands(program: Command, clock: Clock): void {
   addConnectionOptions(follow).action(
     guarded(async ({ json, since, after: begin = since ?? { after: "now" }, ...options }: FollowEventsOptions) => {
       const client = await openClient(options, clock);
-      for await (const event of client.events.follow({ after: begin.after, ...typesOf(options) })) {
+      for await (const event of client.followEvents({ after: begin.after, ...typesOf(options) })) {
         // The service begins a little before a time.
         if (begin.time && event.created_at < begin.time) continue;
         const { created_at, type, about, id } = rowOf(event);

@@ -17,7 +17,7 @@ export function addHostNameCommands(hosting: Command, clock: Clock): void {
     .addHelpText("after", "\nExample:\n  deedhouse hosting host-names example.com");
   addConnectionOptions(list).action(
     guarded(async (identifier: string, options: Options) => {
-      const { data } = await (await openClient(options, clock)).hosting.hostNames.list(identifier).page();
+      const { data } = await (await openClient(options, clock)).listHostNames(identifier);
       if (options.json) printJson(data);
       else printTable(data, columns);
     }),
@@ -31,8 +31,8 @@ export function addHostNameCommands(hosting: Command, clock: Clock): void {
   addConnectionOptions(add).action(
     guarded(async (identifier: string, hostName: string, options: Options) => {
       const client = await openClient(options, clock);
-      await client.hosting.hostNames.add(identifier, hostName);
-      const { data } = await client.hosting.hostNames.get(identifier, hostName);
+      await client.addHostName(identifier, hostName);
+      const { data } = await client.getHostName(identifier, hostName);
       if (options.json) printJson(data);
       else printFields(data);
     }),
@@ -45,7 +45,7 @@ export function addHostNameCommands(hosting: Command, clock: Clock): void {
     .addHelpText("after", "\nExample:\n  deedhouse hosting remove-host-name example.com www.example.com");
   addConnectionOptions(remove).action(
     guarded(async (identifier: string, hostName: string, options: Options) => {
-      await (await openClient(options, clock)).hosting.hostNames.remove(identifier, hostName);
+      await (await openClient(options, clock)).removeHostName(identifier, hostName);
       const done = { host_name: hostName, status: "being taken away" };
       if (options.json) printJson(done);
       else printFields(done);

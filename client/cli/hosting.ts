@@ -32,7 +32,7 @@ export function addHostingCommands(program: Command, clock: Clock): void {
   addConnectionOptions(addListOptions(list)).action(
     guarded(async (options: ConnectionOptions & ListOptions) => {
       const client = await openClient(options, clock);
-      await printList(options, columns, client.hosting.list());
+      await printList(options, columns, client.listHostingAccounts, client.allHostingAccounts);
     }),
   );
 
@@ -43,7 +43,7 @@ export function addHostingCommands(program: Command, clock: Clock): void {
     .addHelpText("after", "\nExample:\n  deedhouse hosting get example.com");
   addConnectionOptions(get).action(
     guarded(async (identifier: string, options: ConnectionOptions & { json?: boolean }) => {
-      const { data } = await (await openClient(options, clock)).hosting.get(identifier);
+      const { data } = await (await openClient(options, clock)).getHostingAccount(identifier);
       if (options.json) printJson(data);
       else printFields(data);
     }),
@@ -65,7 +65,7 @@ function addHistoryCommand(hosting: Command, clock: Clock): void {
     .addHelpText("after", "\nExample:\n  deedhouse hosting history example.com");
   addConnectionOptions(history).action(
     guarded(async (identifier: string, options: ConnectionOptions & { json?: boolean }) => {
-      const { data } = await (await openClient(options, clock)).hosting.getHistory(identifier);
+      const { data } = await (await openClient(options, clock)).getHostingHistory(identifier);
       if (options.json) return printJson(data);
       const { history: events, ...standing } = data;
       printFields(standing);
@@ -99,7 +99,7 @@ function addPasswordCommand(hosting: Command, clock: Clock): void {
   addConnectionOptions(addPasswordOptions(set)).action(
     guarded(async (identifier: string, options: ConnectionOptions & PasswordOptions & { json?: boolean }) => {
       const client = await openClient(options, clock);
-      await client.hosting.setPassword(identifier, await obtainPassword(options, identifier));
+      await client.setHostingPassword(identifier, await obtainPassword(options, identifier));
       const done = { identifier, password: "set: it takes effect within seconds" };
       if (options.json) printJson(done);
       else printFields(done);
@@ -118,7 +118,7 @@ function addDeleteCommand(hosting: Command, clock: Clock): void {
     guarded(async (identifier: string, options: ConnectionOptions & { yes?: boolean; json?: boolean }) => {
       const client = await openClient(options, clock);
       if (!options.yes) await confirm(`Delete ${identifier} with its site and its files?`);
-      await client.hosting.delete(identifier);
+      await client.deleteHostingAccount(identifier);
       const done = { identifier, status: "being deleted" };
       if (options.json) printJson(done);
       else printFields(done);
@@ -154,7 +154,7 @@ async function createAccount(identifier: string, options: CreateAccountOptions, 
   const password = await obtainPassword(options, identifier);
   const { idempotencyKey = newIdempotencyKey() } = options;
   const newAccount = { identifier, servicePackId: options.pack, password };
-  const accepted = await orderOnce(idempotencyKey, () => client.hosting.create(newAccount, { idempotencyKey }));
+  const accepted = await orderOnce(idempotencyKey, () => client.createHostingAccount(newAccount, { idempotencyKey }));
   if (!options.wait) {
     const order = { ...accepted.data, location: accepted.location, check_after: accepted.checkAfterSeconds };
     if (options.json) printJson(order);
@@ -175,7 +175,7 @@ function followAccount(
   const { data, checkAfterSeconds } = accepted;
   return follow<HostingAccount>({
     opening: `${data.identifier} accepted`,
-    run: (onStatus) => client.hosting.wait(data.identifier, { timeoutMs, checkAfterSeconds, onStatus }),
+    run: (onStatus) => client.waitForHostingAccount(data.identifier, { timeoutMs, checkAfterSeconds, onStatus }),
     describe: ({ status }) => `${data.identifier} ${status}`,
     isSuccess: ({ status }) => status === "Ready",
   });

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { ExportableItems, type Items } from "../sdk/items.ts";
+import type { Page, PageOptions } from "../sdk/types.ts";
 import { parseWholeNumber } from "./arguments.ts";
 import { CommandFailure, exitCodes } from "./failures.ts";
 import { note, printBytes, printJson, printTable } from "./output.ts";
@@ -26,21 +26,26 @@ export function addCsvOption(command: Command): Command {
   return command.option("--csv", "write the whole list as CSV, as it arrives");
 }
 
-/**
- * Prints one page, or with `--all` every item; says on stderr when there are more. With `--csv`, a list that breaks off fails, after
- * what has arrived.
- */
+/** Writes a whole list as CSV. A list that breaks off fails, after what has arrived. */
+export async function printCsv(options: ListOptions, parts: AsyncIterable<Uint8Array>): Promise<void> {
+  if (options.json || options.skip !== undefined || options.take !== undefined) {
+    throw new CommandFailure("--csv is the whole list: leave out --json, --skip and --take", exitCodes.usage);
+  }
+  await printBytes(parts);
+}
+
+/** Prints one page, or with `--all` every item; says on stderr when there are more. */
 export async function printList<T extends object>(
   options: ListOptions,
   columns: readonly string[],
-  list: Items<T>,
+  getPage: (page: PageOptions) => Promise<Page<T>>,
+  getAll: () => AsyncIterable<T>,
 ): Promise<void> {
-  if (options.csv && list instanceof ExportableItems) return printCsv(options, list);
   let items: T[] = [];
   if (options.all) {
-    for await (const item of list) items.push(item);
+    for await (const item of getAll()) items.push(item);
   } else {
-    const page = await list.page(options);
+    const page = await getPage({ skip: options.skip, take: options.take });
     items = page.data;
     const shownTo = (page.skipped ?? 0) + items.length;
     if (page.total !== undefined && shownTo < page.total && items.length > 0) {
@@ -50,11 +55,4 @@ export async function printList<T extends object>(
   if (options.json) printJson(items);
   else if (items.length > 0) printTable(items, columns);
   else note("Nothing to show.");
-}
-
-async function printCsv(options: ListOptions, list: ExportableItems<object>): Promise<void> {
-  if (options.json || options.skip !== undefined || options.take !== undefined) {
-    throw new CommandFailure("--csv is the whole list: leave out --json, --skip and --take", exitCodes.usage);
-  }
-  await printBytes(list.csv());
 }

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import type { Clock } from "../sdk/clock.ts";
-import type { OrderKind, OrderStatus } from "../sdk/types.ts";
+import type { OrderKind, OrderStatus, PageOptions } from "../sdk/types.ts";
 import { statusOption } from "./arguments.ts";
 import { guarded } from "./failures.ts";
-import { addCsvOption, addListOptions, type ListOptions, printList } from "./listing.ts";
+import { addCsvOption, addListOptions, type ListOptions, printCsv, printList } from "./listing.ts";
 import { orderStatuses } from "./orders.ts";
 import { note } from "./output.ts";
 import { addConnectionOptions, type ConnectionOptions, openClient } from "./settings.ts";
@@ -46,7 +46,10 @@ function addList(command: Command, clock: Clock, warn: () => void): void {
     guarded(async ({ domainName, kind, status, ...options }: ListOrdersOptions) => {
       warn();
       const client = await openClient(options, clock);
-      await printList(options, orderColumns, client.orders.list({ domainName, kind, status }));
+      const filter = { domainName, kind, status };
+      if (options.csv) return printCsv(options, client.exportOrders(filter));
+      const getPage = (page: PageOptions) => client.listOrders({ ...page, ...filter });
+      await printList(options, orderColumns, getPage, () => client.allOrders(filter));
     }),
   );
 }
@@ -59,7 +62,8 @@ function addHistory(domains: Command, clock: Clock): void {
   addConnectionOptions(addListOptions(history)).action(
     guarded(async (domainName: string, options: ConnectionOptions & ListOptions) => {
       const client = await openClient(options, clock);
-      await printList(options, eventColumns, client.domains.history(domainName));
+      const getPage = (page: PageOptions) => client.listDomainHistory(domainName, page);
+      await printList(options, eventColumns, getPage, () => client.allDomainHistory(domainName));
     }),
   );
 }

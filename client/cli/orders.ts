@@ -41,7 +41,7 @@ export function addOrderCommands(program: Command, clock: Clock): Command {
       const client = await openClient(options, clock);
       const order = options.wait
         ? await followOrder(client, orderCode, options.timeout)
-        : (await client.orders.get(orderCode)).data;
+        : (await client.getOrder(orderCode)).data;
       if (options.json) printJson(order);
       else printFields(order);
       if (options.wait) checkFinished(order);
@@ -78,7 +78,7 @@ export async function reportOrdered(
 
 /** For {@link reportOrdered}: the domain as it is after the order. */
 export const readDomain = (domainName: string) => async (client: Client) => ({
-  domain: (await client.domains.get(domainName)).data,
+  domain: (await client.getDomain(domainName)).data,
 });
 
 /**
@@ -89,7 +89,7 @@ function followOrder(client: Client, orderCode: string, timeoutMs: number, accep
   const checkAfterSeconds = accepted?.checkAfterSeconds;
   return follow<Order>({
     opening: accepted && `${orderCode} accepted`,
-    run: (onStatus) => client.orders.wait(orderCode, { timeoutMs, checkAfterSeconds, onStatus }),
+    run: (onStatus) => client.waitForOrder(orderCode, { timeoutMs, checkAfterSeconds, onStatus }),
     describe: ({ status }) => `${orderCode} ${status}: ${meanings[status] ?? "unknown status"}`,
     isSuccess: ({ status }) => status === "Finished",
   });

@@ -15,7 +15,7 @@ export function addPackCommands(program: Command, clock: Clock): void {
     .addHelpText("after", "\nExample:\n  deedhouse packs list");
   addConnectionOptions(list).action(
     guarded(async (options: ConnectionOptions & { json?: boolean }) => {
-      const { data } = await (await openClient(options, clock)).hosting.packs.list().page();
+      const { data } = await (await openClient(options, clock)).listServicePacks();
       if (options.json) printJson(data);
       else if (data.length > 0) printTable(data, columns);
       else note("Nothing to show.");

@@ -28,7 +28,7 @@ export function addPaidCommands(domains: Command, clock: Clock): void {
     guarded(async (name: string, options: PaidOptions) => {
       const loss = "Its web site and e-mail stop working, and a restore costs money.";
       if (!options.yes) await confirm(`Delete ${name}? ${loss}`);
-      await orderChange(options, clock, (client, order) => client.domains.delete(name, order));
+      await orderChange(options, clock, (client, order) => client.deleteDomain(name, order));
     }),
   );
 
@@ -39,7 +39,7 @@ export function addPaidCommands(domains: Command, clock: Clock): void {
   addPaidOptions(restore).action(
     guarded(async (name: string, options: PaidOptions) => {
       if (!options.yes) await confirm(`Restore ${name}? This costs money.`);
-      await orderChange(options, clock, (client, order) => client.domains.restore(name, order), readDomain(name));
+      await orderChange(options, clock, (client, order) => client.restoreDomain(name, order), readDomain(name));
     }),
   );
 }
@@ -68,11 +68,11 @@ function addRenewCommand(command: Command, clock: Clock, warn: () => void): void
       if (on || off) return switchRenewal(name, options, clock);
       warn();
       const client = await openClient(options, clock);
-      const expirationDate = options.expirationDate ?? (await client.domains.get(name)).data.expiration_date;
+      const expirationDate = options.expirationDate ?? (await client.getDomain(name)).data.expiration_date;
       const years = options.years === 1 ? "a year" : `${options.years} years`;
       if (!options.yes) await confirm(`Renew ${name} for ${years} from ${expirationDate}? This costs money.`);
       const term = { years: options.years, expirationDate };
-      await placeChange(client, options, (_, order) => client.domains.renew(name, term, order), readDomain(name));
+      await placeChange(client, options, (_, order) => client.renewDomain(name, term, order), readDomain(name));
     }),
   );
 }

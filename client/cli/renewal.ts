@@ -36,7 +36,7 @@ export async function setRenewal(
   { json, ...options }: RenewalOptions,
   clock: Clock,
 ): Promise<void> {
-  await (await openClient(options, clock)).domains.setWillRenew(domainName, willRenew);
+  await (await openClient(options, clock)).setWillRenew(domainName, willRenew);
   const change = { domain_name: domainName, will_renew: willRenew };
   if (json) printJson(change);
   else printFields(change);

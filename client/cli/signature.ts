@@ -36,9 +36,9 @@ export function addSignatureCommands(program: Command, clock: Clock): void {
     guarded(async (file: string | undefined, options: CheckOptions) => {
       const request = file === undefined ? await describeByOptions(options) : await readDescription(file);
       const asker = options.signed
-        ? (await openClient(options, clock)).signatures
+        ? await openClient(options, clock)
         : createSignatureChecker({ url: await serviceUrl(options) });
-      const { data } = await asker.check(request);
+      const { data } = await asker.checkSignature(request);
       if (options.json) printJson(data);
       else printFields(fieldsOf(data));
     }),

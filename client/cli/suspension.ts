@@ -34,11 +34,11 @@ export function addSuspensionCommand(hosting: Command, clock: Clock): void {
         throw new CommandFailure("--reason belongs to on", exitCodes.usage);
       }
       const client = await openClient(options, clock);
-      if (wanted === "on") await client.hosting.suspend(identifier, { reason: options.reason });
-      else await client.hosting.unsuspend(identifier);
+      if (wanted === "on") await client.suspendHostingAccount(identifier, { reason: options.reason });
+      else await client.unsuspendHostingAccount(identifier);
       const account = options.wait
         ? await inEffect(client, clock, identifier, options.timeout)
-        : (await client.hosting.get(identifier)).data;
+        : (await client.getHostingAccount(identifier)).data;
       const { status, changes_pending, suspensions } = account;
       const shown = { identifier: account.identifier, status, changes_pending, suspensions };
       if (options.json) printJson(shown);
@@ -54,7 +54,7 @@ function inEffect(client: Client, clock: Clock, identifier: string, timeoutMs: n
   return follow<HostingAccount>({
     run: (onStatus) =>
       waitUntilFinal(
-        (waitSeconds) => client.hosting.get(identifier, { waitSeconds }),
+        (waitSeconds) => client.getHostingAccount(identifier, { waitSeconds }),
         describe,
         (account) => !account.changes_pending,
         { timeoutMs, onStatus },

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import type { Clock } from "../sdk/clock.ts";
-import { rejectReasons } from "../sdk/domains.ts";
+import { rejectReasons } from "../sdk/transfers.ts";
 import type { RejectReason } from "../sdk/types.ts";
 import { addChangeOptions, type ChangeOptions, orderChange } from "./changes.ts";
 import { confirm } from "./confirm.ts";
@@ -34,7 +34,7 @@ export function addTransferCommands(domains: Command, clock: Clock): void {
   addChangeOptions(authCode).action(
     guarded(async (domainName: string, options: AuthCodeOptions) => {
       if (options.show) {
-        const { data } = await (await openClient(options, clock)).domains.getAuthCode(domainName);
+        const { data } = await (await openClient(options, clock)).getAuthCode(domainName);
         if (options.json) printJson(data);
         else printFields(data);
         return;
@@ -42,8 +42,8 @@ export function addTransferCommands(domains: Command, clock: Clock): void {
       await orderChange(
         options,
         clock,
-        (client, order) => client.domains.orderAuthCode(domainName, order),
-        async (client) => (await client.domains.getAuthCode(domainName)).data,
+        (client, order) => client.orderAuthCode(domainName, order),
+        async (client) => (await client.getAuthCode(domainName)).data,
       );
     }),
   );
@@ -66,9 +66,11 @@ export function addTransferCommands(domains: Command, clock: Clock): void {
       }
       if (approve && !yes) await confirm(`Give ${domainName} to the registrar that requests it? You lose the name.`);
       await orderChange(options, clock, (client, order) =>
-        reason === undefined
-          ? client.domains.approveTransfer(domainName, order)
-          : client.domains.rejectTransfer(domainName, reason, order),
+        client.answerTransfer(
+          domainName,
+          reason === undefined ? { answer: "approve" } : { answer: "reject", reason },
+          order,
+        ),
       );
     }),
   );
@@ -81,7 +83,7 @@ function addLockCommand(domains: Command, clock: Clock, name: "lock" | "unlock",
     .addHelpText("after", `\nExample:\n  deedhouse domains ${name} example.com --wait`);
   addChangeOptions(command).action(
     guarded(async (domainName: string, options: ChangeOptions) => {
-      await orderChange(options, clock, (client, order) => client.domains.setTransferLock(domainName, isLocked, order));
+      await orderChange(options, clock, (client, order) => client.setTransferLock(domainName, isLocked, order));
     }),
   );
 }

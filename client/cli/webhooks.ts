@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Clock } from "../sdk/clock.ts";
-import type { Webhook, WebhookFields } from "../sdk/types.ts";
+import type { PageOptions, Webhook, WebhookFields } from "../sdk/types.ts";
 import { confirm } from "./confirm.ts";
 import { guarded } from "./failures.ts";
 import { addListOptions, type ListOptions, printList } from "./listing.ts";
@@ -28,7 +28,7 @@ export function addWebhookCommands(program: Command, clock: Clock): void {
   addConnectionOptions(create).action(
     guarded(async (target: string, { json, ...options }: FieldOptions) => {
       const client = await openClient(options, clock);
-      const { data } = await client.webhooks.create(target, fieldsOf(options));
+      const { data } = await client.createWebhook(target, fieldsOf(options));
       if (json) return printJson(data);
       printTable([data], columns);
       showSecret(data.secret);
@@ -43,7 +43,7 @@ export function addWebhookCommands(program: Command, clock: Clock): void {
     .addHelpText("after", "\nExample:\n  deedhouse webhooks list");
   addConnectionOptions(list).action(
     guarded(async ({ json, ...options }: FieldOptions) => {
-      const { data } = await (await openClient(options, clock)).webhooks.list().page();
+      const { data } = await (await openClient(options, clock)).listWebhooks();
       if (json) printJson(data);
       else if (data.length > 0) printTable(data, columns);
       else note("Nothing to show.");
@@ -56,7 +56,7 @@ export function addWebhookCommands(program: Command, clock: Clock): void {
     .addHelpText("after", "\nExample:\n  deedhouse webhooks show wh_5c1f0a9be2d34b7e8a61");
   addConnectionOptions(show).action(
     guarded(async (id: string, options: FieldOptions) => {
-      printJson((await (await openClient(options, clock)).webhooks.get(id)).data);
+      printJson((await (await openClient(options, clock)).getWebhook(id)).data);
     }),
   );
   addChanges(group, clock);
@@ -79,7 +79,7 @@ function addChanges(group: Command, clock: Clock): void {
         ...(url !== undefined && { url }),
         ...(enabled !== undefined && { enabled }),
       };
-      const { data } = await client.webhooks.update(id, fields);
+      const { data } = await client.updateWebhook(id, fields);
       if (options.json) printJson(data);
       else printTable([data], columns);
     }),
@@ -91,7 +91,7 @@ function addChanges(group: Command, clock: Clock): void {
     .addHelpText("after", "\nExample:\n  deedhouse webhooks rotate-secret wh_5c1f0a9be2d34b7e8a61");
   addConnectionOptions(rotate).action(
     guarded(async (id: string, options: ConnectionOptions) => {
-      showSecret((await (await openClient(options, clock)).webhooks.rotateSecret(id)).data.secret);
+      showSecret((await (await openClient(options, clock)).rotateWebhookSecret(id)).data.secret);
     }),
   );
 
@@ -103,9 +103,9 @@ function addChanges(group: Command, clock: Clock): void {
   addConnectionOptions(remove).action(
     guarded(async (id: string, options: ConnectionOptions & { yes?: boolean }) => {
       const client = await openClient(options, clock);
-      const { data } = await client.webhooks.get(id);
+      const { data } = await client.getWebhook(id);
       if (!options.yes) await confirm(`Delete the webhook to ${data.url}, with its log?`);
-      await client.webhooks.delete(id);
+      await client.deleteWebhook(id);
       print("Deleted.");
     }),
   );
@@ -118,7 +118,7 @@ function addDeliveries(group: Command, clock: Clock): void {
     .addHelpText("after", "\nExample:\n  deedhouse webhooks test wh_5c1f0a9be2d34b7e8a61");
   addConnectionOptions(test).action(
     guarded(async (id: string, options: ConnectionOptions) => {
-      await (await openClient(options, clock)).webhooks.test(id);
+      await (await openClient(options, clock)).testWebhook(id);
       print(`It is being sent: deedhouse webhooks deliveries ${id}`);
     }),
   );
@@ -131,7 +131,9 @@ function addDeliveries(group: Command, clock: Clock): void {
   addConnectionOptions(addListOptions(deliveries)).action(
     guarded(async (id: string, options: ConnectionOptions & ListOptions & { status?: "Pending" }) => {
       const client = await openClient(options, clock);
-      await printList(options, deliveryColumns, client.webhooks.deliveries.list(id, options));
+      const { status } = options;
+      const getPage = (page: PageOptions) => client.listWebhookDeliveries(id, { ...page, status });
+      await printList(options, deliveryColumns, getPage, () => client.allWebhookDeliveries(id, { status }));
     }),
   );
 
@@ -141,7 +143,7 @@ function addDeliveries(group: Command, clock: Clock): void {
     .addHelpText("after", "\nExample:\n  deedhouse webhooks resend wh_5c1f0a9be2d34b7e8a61 evt_1_8142_77");
   addConnectionOptions(resend).action(
     guarded(async (id: string, eventId: string, options: ConnectionOptions) => {
-      await (await openClient(options, clock)).webhooks.deliveries.resend(id, eventId);
+      await (await openClient(options, clock)).resendWebhookDelivery(id, eventId);
       print(`It is being sent: deedhouse webhooks deliveries ${id}`);
     }),
   );

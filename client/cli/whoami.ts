@@ -14,7 +14,7 @@ export function addWhoamiCommand(program: Command, clock: Clock): void {
     .addHelpText("after", "\nExample:\n  deedhouse whoami");
   addConnectionOptions(whoami).action(
     guarded(async (options: ConnectionOptions & { json?: boolean }) => {
-      const { data } = await (await openClient(options, clock)).account.get();
+      const { data } = await (await openClient(options, clock)).getAccount();
       if (options.json) printJson(data);
       else printAccount(data, await serviceUrl(options));
     }),

@@ -1,10 +1,18 @@
-import { Resource } from "./resource.ts";
+import { answerOf, objectBody } from "./response.ts";
+import type { Send } from "./transport.ts";
 import type { Account, Answer, CallOptions } from "./types.ts";
 
-/** Who is calling. */
-export class OwnAccount extends Resource {
+/** The call about who is calling. */
+export interface AccountCalls {
   /** Your account, the key that signs with its scopes, your limits, and the suffixes on offer. */
-  get(options?: CallOptions): Promise<Answer<Account>> {
-    return this.read("/account", options);
-  }
+  getAccount(options?: CallOptions): Promise<Answer<Account>>;
+}
+
+export function accountCalls(send: Send): AccountCalls {
+  return {
+    async getAccount({ signal } = {}) {
+      const reply = await send({ method: "GET", path: "/account", signal });
+      return answerOf(reply, objectBody<Account>(reply));
+    },
+  };
 }

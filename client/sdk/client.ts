@@ -1,15 +1,20 @@
-import { OwnAccount } from "./account.ts";
+import { type AccountCalls, accountCalls } from "./account.ts";
 import { parseBaseUrl } from "./base-url.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import { Domains } from "./domains.ts";
-import { Events } from "./events.ts";
-import { Hosting } from "./hosting.ts";
-import { Orders } from "./orders.ts";
-import { Renewals } from "./renewals.ts";
+import { type ContactCalls, contactCalls } from "./contacts.ts";
+import { type DelegationCalls, delegationCalls } from "./delegation.ts";
+import { type DomainCalls, domainCalls } from "./domains.ts";
+import { type EventCalls, eventCalls } from "./events.ts";
+import { type ExportCalls, exportCalls } from "./exports.ts";
+import { type HostNameCalls, hostNameCalls } from "./host-names.ts";
+import { type HostingCalls, hostingCalls } from "./hosting.ts";
+import { type OrderCalls, orderCalls } from "./orders.ts";
+import { type PaidCalls, paidCalls } from "./paid.ts";
 import type { RetryNotice } from "./retry.ts";
-import { Signatures } from "./signature-check.ts";
+import { type SignatureCalls, signatureCalls } from "./signature-check.ts";
+import { type TransferCalls, transferCalls } from "./transfers.ts";
 import { createOpenCsv, createSend, ownUserAgent, type Send, type TransportOptions } from "./transport.ts";
-import { Webhooks } from "./webhooks.ts";
+import { type WebhookCalls, webhookCalls } from "./webhooks.ts";
 
 const timeoutMsDefault = 30_000;
 const retriesDefault = 4;
@@ -34,32 +39,41 @@ export interface ClientOptions {
   clock?: Clock | undefined;
 }
 
-/** All calls of the API, by collection. Every method rejects with `ApiError`, `ConnectionError` or its signal's reason. */
-export interface Client {
-  readonly account: OwnAccount;
-  readonly domains: Domains;
-  readonly events: Events;
-  readonly hosting: Hosting;
-  readonly orders: Orders;
-  readonly renewals: Renewals;
-  readonly signatures: Signatures;
-  readonly webhooks: Webhooks;
-}
+/** All calls of the API. Every method rejects with `ApiError`, `ConnectionError` or its signal's reason. */
+export interface Client
+  extends AccountCalls,
+    DomainCalls,
+    ContactCalls,
+    DelegationCalls,
+    EventCalls,
+    ExportCalls,
+    HostingCalls,
+    HostNameCalls,
+    OrderCalls,
+    PaidCalls,
+    SignatureCalls,
+    TransferCalls,
+    WebhookCalls {}
 
 /** Makes a client for one service and key. Throws `TypeError` when an option cannot be right. */
 export function createClient(options: ClientOptions): Client {
   const transport = transportOf(options);
+  const { clock } = transport;
   const send = createSend(transport);
-  const api = { send, openCsv: createOpenCsv(transport), clock: transport.clock };
   return {
-    account: new OwnAccount(api),
-    domains: new Domains(api),
-    events: new Events(api),
-    hosting: new Hosting(api),
-    orders: new Orders(api),
-    renewals: new Renewals(api),
-    signatures: new Signatures(send),
-    webhooks: new Webhooks(api),
+    ...accountCalls(send),
+    ...domainCalls(send),
+    ...contactCalls(send),
+    ...delegationCalls(send),
+    ...eventCalls(send),
+    ...exportCalls(createOpenCsv(transport)),
+    ...hostingCalls(send, clock),
+    ...hostNameCalls(send),
+    ...orderCalls(send, clock),
+    ...paidCalls(send),
+    ...signatureCalls(send),
+    ...transferCalls(send),
+    ...webhookCalls(send),
   };
 }
 

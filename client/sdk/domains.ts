@@ -1,170 +1,51 @@
-import { type ExportableItems, type Items, queryOf } from "./items.ts";
-import { pathOf, Resource } from "./resource.ts";
-import { answerOf, arrayBody } from "./response.ts";
+import { followPages, pageOf, pageQuery } from "./paging.ts";
+import { answerOf, arrayBody, objectBody, placedOrder } from "./response.ts";
+import type { Call, Send } from "./transport.ts";
 import type {
   Answer,
-  AuthCode,
   Availability,
   CallOptions,
-  Contacts,
-  ContactsOfDomain,
   Departure,
-  DnssecRecords,
   Domain,
-  DomainEvent,
   DomainFilter,
   DomainInFull,
-  HeldOptions,
-  NameServer,
+  DomainListOptions,
+  Page,
+  PageOptions,
   PlacedOrder,
   RegistrationOptions,
   RegistrationPlan,
-  RegistrationStatus,
-  RejectReason,
-  RenewNow,
+  Renewal,
+  RenewalOptions,
   WriteOptions,
 } from "./types.ts";
 
-/** Every reason with which a transfer can be rejected. */
-export const rejectReasons = [
-  "fraud",
-  "identity-disputed",
-  "unpaid",
-  "registrant-objects",
-  "registered-recently",
-  "transferred-recently",
-  "registrant-changed-recently",
-  "name-dispute",
-  "transfer-dispute",
-  "court-order",
-] as const satisfies readonly RejectReason[];
-
-/** Domain names. `client.orders.finished` waits for what a call has ordered. */
-export class Domains extends Resource {
-  /** The portfolio, or the part that the filter selects. */
-  list({ namePrefix, expiresBefore, willRenew, signal }: DomainFilter & CallOptions = {}): ExportableItems<Domain> {
-    const filter = { name_prefix: namePrefix, expires_before: expiresBefore, will_renew: willRenew };
-    return this.exportable({ path: "/domains", filter, signal });
-  }
-
-  get(domainName: string, options?: CallOptions): Promise<Answer<DomainInFull>> {
-    return this.read(pathOf("domains", domainName), options);
-  }
-
-  /** What happened to a domain name that is yours, or was, the newest first. */
-  history(domainName: string, { signal }: CallOptions = {}): Items<DomainEvent> {
-    return this.items({ path: pathOf("domains", domainName, "history"), signal });
-  }
-
-  /** Names that have left the portfolio, the newest departure first. */
-  departures({ signal }: CallOptions = {}): ExportableItems<Departure> {
-    return this.exportable({ path: "/domains/departures", signal });
-  }
-
+/** The calls for domain names. */
+export interface DomainCalls {
+  /** One page; by default the first 25 items. */
+  listDomains(options?: DomainListOptions): Promise<Page<Domain>>;
+  /**
+   * Every domain of the portfolio, or of the part that the filter selects. It neither skips nor repeats one, even when the portfolio changes in the meantime.
+   */
+  allDomains(options?: CallOptions & DomainFilter): AsyncGenerator<Domain>;
+  getDomain(domainName: string, options?: CallOptions): Promise<Answer<DomainInFull>>;
   /** Whether names can be registered, in the order asked: at most 50, and each counts as a request. */
-  async checkAvailability(
-    domainNames: readonly string[],
-    { signal }: CallOptions = {},
-  ): Promise<Answer<Availability[]>> {
-    const query = queryOf({ names: domainNames.join(",") });
-    const reply = await this.api.send({ method: "GET", path: "/domains/availability", query, signal });
-    return answerOf(reply, arrayBody<Availability>(reply));
-  }
-
+  checkAvailability(domainNames: readonly string[], options?: CallOptions): Promise<Answer<Availability[]>>;
+  /** One page of names that have left the portfolio, the newest departure first. */
+  listDepartures(options?: PageOptions): Promise<Page<Departure>>;
+  allDepartures(options?: CallOptions): AsyncGenerator<Departure>;
+  /** Orders a registration; `finished` waits for its end. */
+  registerDomain(domainName: string, options?: RegistrationOptions): Promise<PlacedOrder>;
   /** Makes every check of a registration, and orders nothing. */
-  checkRegistration(domainName: string, options: RegistrationOptions = {}): Promise<Answer<RegistrationPlan>> {
-    return this.object(registrationCall(domainName, options, true));
-  }
-
-  register(domainName: string, options: RegistrationOptions = {}): Promise<PlacedOrder> {
-    return this.order(registrationCall(domainName, options));
-  }
-
-  /** The status of a registration alone; `client.orders.get` also says why one has failed. */
-  getRegistration(orderCode: string, options?: HeldOptions): Promise<Answer<RegistrationStatus>> {
-    return this.read(pathOf("domains", "registrations", orderCode), options);
-  }
-
-  /** Renews a name now. This costs money. */
-  renew(domainName: string, { years, expirationDate }: RenewNow, options?: WriteOptions): Promise<PlacedOrder> {
-    const body = { years, expiration_date: expirationDate };
-    return this.order({ method: "POST", path: pathOf("domains", domainName, "renewals"), body }, options);
-  }
-
-  /** Needs a key with the scope `domains:delete`. */
-  delete(domainName: string, options?: WriteOptions): Promise<PlacedOrder> {
-    const query = queryOf({ confirm: domainName });
-    return this.order({ method: "DELETE", path: pathOf("domains", domainName), query }, options);
-  }
-
-  /** For a name of yours that was deleted. This costs money. */
-  restore(domainName: string, options?: WriteOptions): Promise<PlacedOrder> {
-    return this.order({ method: "POST", path: pathOf("domains", domainName, "restores") }, options);
-  }
-
+  checkRegistration(domainName: string, options?: RegistrationOptions): Promise<Answer<RegistrationPlan>>;
   /** Sets whether a name will renew. Rejects with `domain_renewal_underway` once the registry is carrying it out. */
-  setWillRenew(domainName: string, willRenew: boolean, options?: WriteOptions): Promise<Answer<undefined>> {
-    return this.write("PUT", pathOf("domains", domainName, "renew"), options, { will_renew: willRenew });
-  }
-
-  getContacts(domainName: string, options?: CallOptions): Promise<Answer<ContactsOfDomain>> {
-    return this.read(pathOf("domains", domainName, "contacts"), options);
-  }
-
-  /** Orders other contacts; those left out stay. */
-  setContacts(domainName: string, contacts: Contacts, options?: WriteOptions): Promise<PlacedOrder> {
-    return this.#put(domainName, "contacts", contacts, options);
-  }
-
-  /** Replaces the name servers. Hosts below the name itself need addresses, unless they exist. */
-  setNameServers(
-    domainName: string,
-    nameServers: readonly (string | NameServer)[],
-    options?: WriteOptions,
-  ): Promise<PlacedOrder> {
-    return this.#put(domainName, "nameservers", { name_servers: nameServers }, options);
-  }
-
-  /** Replaces the DNSSEC records. */
-  setDnssec(domainName: string, records: DnssecRecords, options?: WriteOptions): Promise<PlacedOrder> {
-    return this.#put(domainName, "dnssec", records, options);
-  }
-
-  /** Whether other registrars can transfer the name away. */
-  setTransferLock(domainName: string, isLocked: boolean, options?: WriteOptions): Promise<PlacedOrder> {
-    return this.#put(domainName, "transfer-lock", { transfer_locked: isLocked }, options);
-  }
-
-  /** Orders a new auth code; once the order is finished, `getAuthCode` reads it. */
-  orderAuthCode(domainName: string, options?: WriteOptions): Promise<PlacedOrder> {
-    return this.order({ method: "POST", path: pathOf("domains", domainName, "auth-code") }, options);
-  }
-
-  /** Rejects with `auth_code_not_found` before a code's order is finished and after the code has expired. */
-  getAuthCode(domainName: string, options?: CallOptions): Promise<Answer<AuthCode>> {
-    return this.read(pathOf("domains", domainName, "auth-code"), options);
-  }
-
-  /** Lets the name go to the registrar that requests it now. */
-  approveTransfer(domainName: string, options?: WriteOptions): Promise<PlacedOrder> {
-    return this.#answerTransfer(domainName, { answer: "approve" }, options);
-  }
-
-  /** Refuses the transfer that another registrar requests now. */
-  rejectTransfer(domainName: string, reason: RejectReason, options?: WriteOptions): Promise<PlacedOrder> {
-    return this.#answerTransfer(domainName, { answer: "reject", reason }, options);
-  }
-
-  #answerTransfer(domainName: string, body: object, options?: WriteOptions): Promise<PlacedOrder> {
-    return this.order({ method: "POST", path: pathOf("domains", domainName, "transfer-out"), body }, options);
-  }
-
-  #put(domainName: string, part: string, body: object, options?: WriteOptions): Promise<PlacedOrder> {
-    return this.order({ method: "PUT", path: pathOf("domains", domainName, part), body }, options);
-  }
+  setWillRenew(domainName: string, willRenew: boolean, options?: WriteOptions): Promise<Answer<undefined>>;
+  /** One page of upcoming and recent renewals, by the end of the term. */
+  listRenewals(options?: RenewalOptions): Promise<Page<Renewal>>;
+  allRenewals(options?: Pick<RenewalOptions, "status" | "signal">): AsyncGenerator<Renewal>;
 }
 
-function registrationCall(domainName: string, options: RegistrationOptions, isDryRun?: true) {
+function registrationCall(domainName: string, options: RegistrationOptions, isDryRun?: true): Call {
   const { years, nameServers, contacts = {}, willRenew, allocationToken, idempotencyKey, signal } = options;
   const { registrant, ...others } = contacts;
   const body = {
@@ -177,5 +58,61 @@ function registrationCall(domainName: string, options: RegistrationOptions, isDr
     allocation_token: allocationToken,
     dry_run: isDryRun,
   };
-  return { method: "POST", path: "/domains/registrations", body, idempotencyKey, signal } as const;
+  return { method: "POST", path: "/domains/registrations", body, idempotencyKey, signal };
+}
+/** The query's parameters. */
+export const domainFilterOf = ({ namePrefix, expiresBefore, willRenew }: DomainFilter) => ({
+  name_prefix: namePrefix,
+  expires_before: expiresBefore,
+  will_renew: willRenew,
+});
+
+export function domainCalls(send: Send): DomainCalls {
+  const getPage = async (query: string, signal: AbortSignal | undefined) =>
+    pageOf<Domain>(await send({ method: "GET", path: "/domains", query, signal }));
+  const getRenewals = async (query: string, signal: AbortSignal | undefined) =>
+    pageOf<Renewal>(await send({ method: "GET", path: "/renewals", query, signal }));
+
+  const getDepartures = async (query: string, signal: AbortSignal | undefined) =>
+    pageOf<Departure>(await send({ method: "GET", path: "/domains/departures", query, signal }));
+
+  return {
+    listDomains: (options = {}) => getPage(pageQuery(options, domainFilterOf(options)), options.signal),
+
+    allDomains: (options = {}) => followPages(getPage, options.signal, domainFilterOf(options)),
+
+    async getDomain(domainName, options = {}) {
+      const path = `/domains/${encodeURIComponent(domainName)}`;
+      const reply = await send({ method: "GET", path, signal: options.signal });
+      return answerOf(reply, objectBody<DomainInFull>(reply));
+    },
+
+    async checkAvailability(domainNames, { signal } = {}) {
+      const query = `?names=${encodeURIComponent(domainNames.join(","))}`;
+      const reply = await send({ method: "GET", path: "/domains/availability", query, signal });
+      return answerOf(reply, arrayBody<Availability>(reply));
+    },
+
+    listDepartures: (options = {}) => getDepartures(pageQuery(options), options.signal),
+
+    allDepartures: (options = {}) => followPages(getDepartures, options.signal),
+
+    async registerDomain(domainName, options = {}) {
+      return placedOrder(await send(registrationCall(domainName, options)));
+    },
+
+    async checkRegistration(domainName, options = {}) {
+      const reply = await send(registrationCall(domainName, options, true));
+      return answerOf(reply, objectBody<RegistrationPlan>(reply));
+    },
+
+    async setWillRenew(domainName, willRenew, options = {}) {
+      const path = `/domains/${encodeURIComponent(domainName)}/renew`;
+      return answerOf(await send({ method: "PUT", path, body: { will_renew: willRenew }, ...options }), undefined);
+    },
+
+    listRenewals: (options = {}) => getRenewals(pageQuery(options, { status: options.status }), options.signal),
+
+    allRenewals: ({ status, signal } = {}) => followPages(getRenewals, signal, { status }),
+  };
 }

@@ -19,7 +19,7 @@ function clientFor(service: StandInService) {
   return { client: createClient({ url: service.url, apiKey, apiSecret, clock }), delaysMs };
 }
 
-test("orders.finished follows what a call has placed, and leaves its check-after between looks", async () => {
+test("finished follows what a call has placed, and leaves its check-after between looks", async () => {
   await using service = await startStandInService();
   service.answers["POST /v1/domains/registrations"] = accepted(`/v1/domains/registrations/${orderCode}`, 7);
   service.answers[orderTarget] = [
@@ -28,8 +28,8 @@ test("orders.finished follows what a call has placed, and leaves its check-after
   ];
   const { client, delaysMs } = clientFor(service);
   const statuses: string[] = [];
-  const placed = await client.domains.register("example.com");
-  const { data } = await client.orders.finished(placed, { onStatus: ({ data: { status } }) => statuses.push(status) });
+  const placed = await client.registerDomain("example.com");
+  const { data } = await client.finished(placed, { onStatus: ({ data: { status } }) => statuses.push(status) });
   assert.equal(data.status, "Finished");
   assert.deepEqual(
     [statuses, delaysMs],
@@ -44,11 +44,11 @@ test("orders.finished follows what a call has placed, and leaves its check-after
   );
 });
 
-test("orders.finished takes a code, and rejects with the order that has failed", async () => {
+test("finished takes a code, and rejects with the order that has failed", async () => {
   await using service = await startStandInService();
   const failed = { order_code: orderCode, status: "FailedValidation", error_text: "The registry refused the name." };
   service.answers[orderTarget] = show(failed);
-  await assert.rejects(clientFor(service).client.orders.finished(orderCode), (error) => {
+  await assert.rejects(clientFor(service).client.finished(orderCode), (error) => {
     assert.ok(error instanceof UnsuccessfulError);
     assert.equal(error.message, `the order ${orderCode} ended as FailedValidation: The registry refused the name.`);
     assert.deepEqual(error.outcome, failed);
@@ -56,16 +56,16 @@ test("orders.finished takes a code, and rejects with the order that has failed",
   });
 });
 
-test("orders.finished rejects with the last status when the time runs out", async () => {
+test("finished rejects with the last status when the time runs out", async () => {
   await using service = await startStandInService();
   service.answers[orderTarget] = show({ order_code: orderCode, status: "Pending" });
-  await assert.rejects(clientFor(service).client.orders.finished(orderCode, { timeoutMs: 20_000 }), (error) => {
+  await assert.rejects(clientFor(service).client.finished(orderCode, { timeoutMs: 20_000 }), (error) => {
     assert.ok(error instanceof WaitTimeoutError);
     return error.lastStatus === "Pending";
   });
 });
 
-test("hosting.provisioned waits until an account is ready, and rejects with one that has failed", async () => {
+test("provisioned waits until an account is ready, and rejects with one that has failed", async () => {
   await using service = await startStandInService();
   service.answers["POST /v1/hostingaccounts"] = accepted("/v1/hostingaccounts/site.example", 2);
   service.answers[accountTarget] = [
@@ -75,13 +75,10 @@ test("hosting.provisioned waits until an account is ready, and rejects with one 
   ];
   const { client, delaysMs } = clientFor(service);
   const account = { identifier: "site.example", servicePackId: "1", password: "correct-horse-battery" };
-  const placed = await client.hosting.create(account);
-  assert.equal((await client.hosting.provisioned(placed)).data.status, "Ready");
+  const placed = await client.createHostingAccount(account);
+  assert.equal((await client.provisioned(placed)).data.status, "Ready");
   assert.deepEqual(delaysMs, [0, 2000]);
-  await assert.rejects(
-    client.hosting.provisioned("site.example"),
-    /the account site.example ended as Failed: No room\./,
-  );
+  await assert.rejects(client.provisioned("site.example"), /the account site.example ended as Failed: No room\./);
 });
 
 test("a signal ends a wait while it sleeps, with its reason", async () => {
@@ -95,7 +92,7 @@ test("a signal ends a wait while it sleeps, with its reason", async () => {
   const client = createClient({ url: service.url, apiKey, apiSecret });
   const reason = new Error("the user has left");
   const controller = new AbortController();
-  const waiting = client.orders.finished(orderCode, {
+  const waiting = client.finished(orderCode, {
     signal: controller.signal,
     timeoutMs: 7_200_000,
     onStatus: () => setImmediate(() => controller.abort(reason)),
@@ -111,7 +108,7 @@ test("a signal ends a wait while the service holds its answer", async () => {
   await new Promise<void>((resolve) => holding.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(holding.address() as AddressInfo).port}`;
   const client = createClient({ url, apiKey, apiSecret });
-  await assert.rejects(client.orders.finished(orderCode, { signal: controller.signal }), reason);
+  await assert.rejects(client.finished(orderCode, { signal: controller.signal }), reason);
   holding.closeAllConnections();
   await new Promise((resolve) => holding.close(resolve));
 });
@@ -124,7 +121,7 @@ test("a signal ends an iteration between two items of a page", async () => {
   const reason = new Error("enough");
   const names: string[] = [];
   const read = async () => {
-    for await (const { domain_name } of client.domains.list({ signal: controller.signal })) {
+    for await (const { domain_name } of client.allDomains({ signal: controller.signal })) {
       names.push(domain_name);
       controller.abort(reason);
     }

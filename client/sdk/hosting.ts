@@ -1,137 +1,158 @@
+import type { Clock } from "./clock.ts";
 import { UnsuccessfulError } from "./errors.ts";
-import type { Items } from "./items.ts";
-import { type Api, pathOf, Resource } from "./resource.ts";
-import { answerOf, idFromLocation } from "./response.ts";
+import { followPages, pageOf, pageQuery } from "./paging.ts";
+import { answerOf, arrayBody, idFromLocation, objectBody } from "./response.ts";
+import type { Send } from "./transport.ts";
 import type {
   Answer,
   CallOptions,
   HeldOptions,
   HostingAccount,
   HostingHistory,
-  HostName,
-  NewHostingAccount,
+  Page,
+  PageOptions,
   PlacedAccount,
   ServicePack,
-  SuspendOptions,
   WaitOptions,
   WriteOptions,
 } from "./types.ts";
 import { waitUntilFinal } from "./wait.ts";
 
-/** Hosting accounts. Changes are answered at once, and in effect within seconds. */
-export class Hosting extends Resource {
-  readonly hostNames: HostNames;
-  readonly packs: Packs;
+/** The data of a new hosting account. */
+export interface NewHostingAccount {
+  /** The account's host name. */
+  identifier: string;
+  /** An `id` from `listServicePacks`. */
+  servicePackId: string;
+  /** For FTP, 8 to 64 characters; the service keeps only a hash. */
+  password: string;
+}
 
-  constructor(api: Api) {
-    super(api);
-    this.hostNames = new HostNames(api);
-    this.packs = new Packs(api);
-  }
+export interface SuspendOptions extends WriteOptions {
+  /** Why, in one line of up to 200 characters: you and the operator read it. */
+  reason?: string | undefined;
+}
 
+/** The calls for hosting accounts and service packs. */
+export interface HostingCalls {
+  /** One page; by default the first 25 items. */
+  listHostingAccounts(options?: PageOptions): Promise<Page<HostingAccount>>;
   /** Every account except failed ones. */
-  list({ signal }: CallOptions = {}): Items<HostingAccount> {
-    return this.items({ path: "/hostingaccounts", signal });
-  }
-
-  get(identifier: string, options?: HeldOptions): Promise<Answer<HostingAccount>> {
-    return this.read(accountPath(identifier), options);
-  }
-
+  allHostingAccounts(options?: CallOptions): AsyncGenerator<HostingAccount>;
+  getHostingAccount(identifier: string, options?: HeldOptions): Promise<Answer<HostingAccount>>;
   /** Orders an account; `data.identifier` is its canonical name. */
-  async create(account: NewHostingAccount, options?: WriteOptions): Promise<PlacedAccount> {
-    const { identifier, servicePackId, password } = account;
-    const body = { servicepack_id: servicePackId, identifier, password };
-    const reply = await this.api.send({ method: "POST", path: "/hostingaccounts", body, ...options });
-    return answerOf(reply, { identifier: idFromLocation(reply) });
-  }
-
+  createHostingAccount(account: NewHostingAccount, options?: WriteOptions): Promise<PlacedAccount>;
   /**
-   * Waits until an account is provisioned. Rejects with `UnsuccessfulError` when it ends as `Failed`, and with `WaitTimeoutError` when
-   * the time runs out. @param account what `create` answered, or the identifier
+   * Waits until the account that `createHostingAccount` has ordered is `Ready`. Rejects with `UnsuccessfulError` when it ends in
+   * another way, and with `WaitTimeoutError` when the time runs out. @param account what the call answered, or the identifier
    */
-  async provisioned(
-    account: PlacedAccount | string,
-    options?: WaitOptions<HostingAccount>,
-  ): Promise<Answer<HostingAccount>> {
-    const ended = await this.wait(account, options);
-    if (ended.data.status === "Failed") throw new UnsuccessfulError(`the account ${ended.data.identifier}`, ended.data);
-    return ended;
-  }
-
-  /** Resolves when an account is no longer `Provisioning`, success or failure: check `data.status`. */
-  wait(account: PlacedAccount | string, options: WaitOptions<HostingAccount> = {}): Promise<Answer<HostingAccount>> {
-    const isIdentifier = typeof account === "string";
-    const identifier = isIdentifier ? account : account.data.identifier;
-    return waitUntilFinal(
-      (waitSeconds) => this.get(identifier, { waitSeconds, signal: options.signal }),
-      ({ status }) => status,
-      ({ status }) => status !== "Provisioning",
-      { checkAfterSeconds: isIdentifier ? undefined : account.checkAfterSeconds, ...options },
-      this.api.clock,
-    );
-  }
-
-  /** The newest 200 events of an account, and its next step. */
-  getHistory(identifier: string, options?: CallOptions): Promise<Answer<HostingHistory>> {
-    return this.read(accountPath(identifier, "history"), options);
-  }
-
+  provisioned(account: PlacedAccount | string, options?: WaitOptions<HostingAccount>): Promise<Answer<HostingAccount>>;
+  /** Resolves when the account is no longer `Provisioning`, success or failure: check `data.status`. */
+  waitForHostingAccount(identifier: string, options?: WaitOptions<HostingAccount>): Promise<Answer<HostingAccount>>;
   /** Changes the FTP password. Within seconds the new one works and the old one does not. */
-  setPassword(identifier: string, password: string, options?: WriteOptions): Promise<Answer<undefined>> {
-    return this.write("PUT", accountPath(identifier, "password"), options, { password });
-  }
-
+  setHostingPassword(identifier: string, password: string, options?: WriteOptions): Promise<Answer<undefined>>;
   /**
-   * Suspends an account: nobody can log in and the site answers 503. Nothing is deleted. `suspensions` of the account says who has
-   * suspended it, and `changes_pending` is false once it is in effect.
+   * Suspends an account: within seconds nobody can log in and the site answers 503. Nothing is deleted. `suspensions` of the account
+   * says who has suspended it, and `changes_pending` is false once it is in effect.
    */
-  suspend(identifier: string, { reason, ...options }: SuspendOptions = {}): Promise<Answer<undefined>> {
-    return this.write("PUT", accountPath(identifier, "suspension"), options, { suspended: true, reason });
-  }
-
+  suspendHostingAccount(identifier: string, options?: SuspendOptions): Promise<Answer<undefined>>;
   /**
    * Lifts your suspension of an account. It stays suspended while the operator's holds; if only that is left, the call rejects with
    * `hostingaccount_suspended_by_operator`.
    */
-  unsuspend(identifier: string, options?: WriteOptions): Promise<Answer<undefined>> {
-    return this.write("PUT", accountPath(identifier, "suspension"), options, { suspended: false });
-  }
-
+  unsuspendHostingAccount(identifier: string, options?: WriteOptions): Promise<Answer<undefined>>;
   /** Requests the deletion of an account with its site. The account exists until it is deleted. */
-  delete(identifier: string, options?: WriteOptions): Promise<Answer<undefined>> {
-    return this.write("DELETE", accountPath(identifier), options);
-  }
+  deleteHostingAccount(identifier: string, options?: WriteOptions): Promise<Answer<undefined>>;
+  getHostingHistory(identifier: string, options?: CallOptions): Promise<Answer<HostingHistory>>;
+  listServicePacks(options?: CallOptions): Promise<Answer<ServicePack[]>>;
 }
 
-/** Host names of an account's site, in addition to the platform's own. */
-class HostNames extends Resource {
-  list(identifier: string, { signal }: CallOptions = {}): Items<HostName> {
-    return this.items({ path: accountPath(identifier, "hosts"), isWhole: true, signal });
-  }
+const pathOf = (identifier: string) => `/hostingaccounts/${encodeURIComponent(identifier)}`;
 
-  /** With the record to set, and its status. */
-  get(identifier: string, hostName: string, options?: CallOptions): Promise<Answer<HostName>> {
-    return this.read(accountPath(identifier, "hosts", hostName), options);
-  }
+export function hostingCalls(send: Send, clock: Clock): HostingCalls {
+  const getPage = async (query: string, signal: AbortSignal | undefined) =>
+    pageOf<HostingAccount>(await send({ method: "GET", path: "/hostingaccounts", query, signal }));
 
-  /** Adds a host name, or checks it again at once; `get` returns the record to set. */
-  add(identifier: string, hostName: string, options?: WriteOptions): Promise<Answer<undefined>> {
-    return this.write("PUT", accountPath(identifier, "hosts", hostName), options);
-  }
+  const calls: HostingCalls = {
+    ...hostingChanges(send),
 
-  /** The site stops answering there within seconds. */
-  remove(identifier: string, hostName: string, options?: WriteOptions): Promise<Answer<undefined>> {
-    return this.write("DELETE", accountPath(identifier, "hosts", hostName), options);
-  }
+    listHostingAccounts: (options = {}) => getPage(pageQuery(options), options.signal),
+
+    allHostingAccounts: (options = {}) => followPages(getPage, options.signal),
+
+    async getHostingAccount(identifier, options = {}) {
+      const reply = await send({ method: "GET", path: pathOf(identifier), ...options });
+      return answerOf(reply, objectBody<HostingAccount>(reply));
+    },
+
+    async createHostingAccount(account, options = {}) {
+      const reply = await send({
+        method: "POST",
+        path: "/hostingaccounts",
+        body: { servicepack_id: account.servicePackId, identifier: account.identifier, password: account.password },
+        ...options,
+      });
+      return answerOf(reply, { identifier: idFromLocation(reply) });
+    },
+
+    async provisioned(account, options = {}) {
+      const identifier = typeof account === "string" ? account : account.data.identifier;
+      const checkAfterSeconds = typeof account === "string" ? undefined : account.checkAfterSeconds;
+      const ended = await calls.waitForHostingAccount(identifier, { checkAfterSeconds, ...options });
+      if (ended.data.status !== "Ready") throw new UnsuccessfulError(`the account ${identifier}`, ended.data);
+      return ended;
+    },
+
+    waitForHostingAccount: (identifier, options = {}) =>
+      waitUntilFinal(
+        (waitSeconds) => calls.getHostingAccount(identifier, { waitSeconds, signal: options.signal }),
+        (account) => account.status,
+        (account) => account.status !== "Provisioning",
+        options,
+        clock,
+      ),
+
+    async getHostingHistory(identifier, { signal } = {}) {
+      const reply = await send({ method: "GET", path: `${pathOf(identifier)}/history`, signal });
+      return answerOf(reply, objectBody<HostingHistory>(reply));
+    },
+
+    async listServicePacks(options = {}) {
+      const reply = await send({ method: "GET", path: "/servicepacks", signal: options.signal });
+      return answerOf(reply, arrayBody<ServicePack>(reply));
+    },
+  };
+  return calls;
 }
 
-/** Service packs. */
-class Packs extends Resource {
-  /** Those that are offered to you. */
-  list({ signal }: CallOptions = {}): Items<ServicePack> {
-    return this.items({ path: "/servicepacks", isWhole: true, signal });
-  }
-}
+type HostingChanges = Pick<
+  HostingCalls,
+  "setHostingPassword" | "suspendHostingAccount" | "unsuspendHostingAccount" | "deleteHostingAccount"
+>;
 
-const accountPath = (identifier: string, ...parts: string[]) => pathOf("hostingaccounts", identifier, ...parts);
+/** Changes of an account: each is answered at once, and in effect within seconds. */
+function hostingChanges(send: Send): HostingChanges {
+  const setSuspension = async (identifier: string, body: object, options: WriteOptions) => {
+    const path = `${pathOf(identifier)}/suspension`;
+    return answerOf(await send({ method: "PUT", path, body, ...options }), undefined);
+  };
+
+  return {
+    async setHostingPassword(identifier, password, options = {}) {
+      const path = `${pathOf(identifier)}/password`;
+      return answerOf(await send({ method: "PUT", path, body: { password }, ...options }), undefined);
+    },
+
+    async suspendHostingAccount(identifier, { reason, ...options } = {}) {
+      return setSuspension(identifier, { suspended: true, ...(reason !== undefined && { reason }) }, options);
+    },
+
+    async unsuspendHostingAccount(identifier, options = {}) {
+      return setSuspension(identifier, { suspended: false }, options);
+    },
+
+    async deleteHostingAccount(identifier, options = {}) {
+      return answerOf(await send({ method: "DELETE", path: pathOf(identifier), ...options }), undefined);
+    },
+  };
+}

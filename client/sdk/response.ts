@@ -5,7 +5,7 @@ import {
   unexpectedResponseCode,
   type ValidationError,
 } from "./errors.ts";
-import type { Answer, RateLimit } from "./types.ts";
+import type { Answer, PlacedOrder, RateLimit } from "./types.ts";
 
 /** A complete answer as received. */
 export interface Reply {
@@ -41,6 +41,9 @@ export function arrayBody<T>(reply: Reply): T[] {
   if (!Array.isArray(value)) throw unexpectedBody(reply, "a JSON array");
   return value as T[];
 }
+
+/** The order that `location` names. Throws `ApiError` when there is none. */
+export const placedOrder = (reply: Reply): PlacedOrder => answerOf(reply, { order_code: idFromLocation(reply) });
 
 /** The error for a status outside 200–299. */
 export function apiErrorOf(reply: Reply): ApiError {

@@ -31,7 +31,7 @@ test("resends the identical header after a 5xx, with growing delays", async () =
   service.answers["POST /v1/domains/registrations"] = accepted("/v1/domains/registrations/REG-00000000-001", 10);
   service.faults.push(refuse(500, "internal_error"), refuse(503, "service_unavailable"));
   const { client, delaysMs } = clientFor(service);
-  const answer = await client.domains.register("example.com");
+  const answer = await client.registerDomain("example.com");
   assert.equal(answer.data.order_code, "REG-00000000-001");
   assert.equal(answer.checkAfterSeconds, 10);
   assert.equal(new Set(authorizations(service)).size, 1);
@@ -46,7 +46,7 @@ test("signs a read again when its lost answer has used up the nonce", async () =
   service.answers["GET /v1/domains/example.com"] = { status: 200, body: domain };
   service.faults.push("drop");
   const { client } = clientFor(service);
-  assert.deepEqual((await client.domains.get("example.com")).data, domain);
+  assert.deepEqual((await client.getDomain("example.com")).data, domain);
   const [first, resend, signedAgain] = authorizations(service);
   assert.equal(service.seen.length, 3);
   assert.equal(first, resend);
@@ -58,7 +58,7 @@ test("keeps the idempotency key when a write must be signed again", async () => 
   service.answers["POST /v1/domains/registrations"] = accepted("/v1/domains/registrations/REG-00000000-001", 10);
   service.faults.push("drop", refuse(409, "idempotency_in_progress"));
   const { client } = clientFor(service);
-  await client.domains.register("example.com", { idempotencyKey: "order-17" });
+  await client.registerDomain("example.com", { idempotencyKey: "order-17" });
   assert.ok(new Set(authorizations(service)).size > 1);
   for (const request of service.seen) assert.equal(request.headers["idempotency-key"], "order-17");
 });
@@ -70,11 +70,11 @@ test("gives every write its own random idempotency key", async () => {
   service.answers["PUT /v1/domains/example.com/renew"] = { status: 204 };
   service.answers["DELETE /v1/hostingaccounts/a.example"] = { status: 202 };
   service.answers["GET /v1/domains/example.com"] = { status: 200, body: domain };
-  await client.domains.register("example.com");
-  await client.domains.register("example.com");
-  await client.domains.setWillRenew("example.com", true);
-  await client.hosting.delete("a.example");
-  await client.domains.get("example.com");
+  await client.registerDomain("example.com");
+  await client.registerDomain("example.com");
+  await client.setWillRenew("example.com", true);
+  await client.deleteHostingAccount("a.example");
+  await client.getDomain("example.com");
   const keys = service.seen.map((request) => request.headers["idempotency-key"]);
   assert.equal(keys.pop(), undefined, "a read has none");
   for (const key of keys) assert.match(String(key), /^[0-9a-f]{32}$/);
@@ -88,7 +88,7 @@ test("signs a write again, with its idempotency key, before the signature is too
     service.faults.push(refuse(count % 2 ? 429 : 503, "service_unavailable", { "retry-after": "100" }));
   }
   const { client, delaysMs } = clientFor(service);
-  await client.domains.register("example.com");
+  await client.registerDomain("example.com");
   assert.deepEqual(delaysMs, [100_000, 100_000, 100_000, 100_000]);
   const [first, ...others] = authorizations(service);
   const [signedAgain] = others.slice(2);
@@ -102,7 +102,7 @@ test("refuses an idempotency key that the service would read otherwise, before a
   await using service = await startStandInService();
   const { client } = clientFor(service);
   for (const idempotencyKey of ["", "two words", "line\r\nbreak: x", "é", "x".repeat(256)]) {
-    await assert.rejects(client.domains.restore("example.com", { idempotencyKey }), {
+    await assert.rejects(client.restoreDomain("example.com", { idempotencyKey }), {
       name: "TypeError",
       message: "an idempotency key has 1 to 255 printable ASCII characters without spaces",
     });
@@ -118,7 +118,7 @@ test("waits for retry-after before it resends after 429", async () => {
   const { client, delaysMs } = clientFor(service, {
     onRetry: (notice) => notices.push(`${notice.retry} ${notice.error.name} ${notice.delayMs}`),
   });
-  await client.domains.list().page();
+  await client.listDomains();
   assert.deepEqual(delaysMs, [42_000]);
   assert.deepEqual(notices, ["1 ApiError 42000"]);
   assert.equal(new Set(authorizations(service)).size, 1);
@@ -128,7 +128,7 @@ test("rejects at once with a 503 whose retry-after is longer than two minutes", 
   await using service = await startStandInService();
   service.faults.push(refuse(503, "service_unavailable", { "retry-after": "3600" }));
   const { client, delaysMs } = clientFor(service);
-  await assert.rejects(client.domains.list().page(), { name: "ApiError", status: 503, retryAfterSeconds: 3600 });
+  await assert.rejects(client.listDomains(), { name: "ApiError", status: 503, retryAfterSeconds: 3600 });
   assert.deepEqual(delaysMs, []);
 });
 
@@ -136,7 +136,7 @@ test("gives up after retriesMax with the last error", async () => {
   await using service = await startStandInService();
   for (let count = 0; count < 5; count++) service.faults.push(refuse(503, "service_unavailable"));
   const { client } = clientFor(service, { retriesMax: 2 });
-  await assert.rejects(client.domains.list().page(), { name: "ApiError", errorCode: "service_unavailable" });
+  await assert.rejects(client.listDomains(), { name: "ApiError", errorCode: "service_unavailable" });
   assert.equal(service.seen.length, 3);
 });
 
@@ -145,12 +145,12 @@ test("signs once more in a later second when the timestamp is refused, and gives
   service.answers["GET /v1/domains"] = { status: 200, body: [] };
   service.faults.push(refuse(401, "authorization_timestamp_invalid"));
   const { client } = clientFor(service);
-  await client.domains.list().page();
+  await client.listDomains();
   const [before, after] = authorizations(service).map((header) => Number(header?.split(":").at(-1)));
   assert.ok(after! > before!);
 
   service.faults.push(refuse(401, "authorization_timestamp_invalid"), refuse(401, "authorization_timestamp_invalid"));
-  await assert.rejects(client.domains.list().page(), { errorCode: "authorization_timestamp_invalid" });
+  await assert.rejects(client.listDomains(), { errorCode: "authorization_timestamp_invalid" });
 });
 
 test("never repeats a refusal", async () => {
@@ -165,7 +165,7 @@ test("never repeats a refusal", async () => {
     },
   });
   const { client } = clientFor(service);
-  await assert.rejects(client.domains.register(""), (error) => {
+  await assert.rejects(client.registerDomain(""), (error) => {
     assert.ok(error instanceof ApiError);
     assert.equal(error.status, 400);
     assert.equal(error.errorText, "Send a name.");
@@ -183,7 +183,7 @@ test("an unreachable service is a ConnectionError that says why", async () => {
   const service = await startStandInService();
   const { client, delaysMs } = clientFor(service);
   await service[Symbol.asyncDispose]();
-  await assert.rejects(client.domains.list().page(), (error) => {
+  await assert.rejects(client.listDomains(), (error) => {
     assert.ok(error instanceof ConnectionError);
     assert.match(error.message, /^no answer from http:\/\/127\.0\.0\.1:\d+: ECONNREFUSED$/);
     return true;
@@ -196,7 +196,7 @@ test("an answer that does not come within timeoutMs is a ConnectionError", async
   await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
   const client = createClient({ url, apiKey, apiSecret, timeoutMs: 50, retriesMax: 0 });
-  await assert.rejects(client.domains.list().page(), { name: "ConnectionError", message: /within 0\.05 s$/ });
+  await assert.rejects(client.listDomains(), { name: "ConnectionError", message: /within 0\.05 s$/ });
   silent.closeAllConnections();
   await new Promise((resolve) => silent.close(resolve));
 });
@@ -205,6 +205,6 @@ test("an aborted call rejects with the signal's reason, without a retry", async 
   await using service = await startStandInService();
   const { client } = clientFor(service);
   const reason = new Error("changed my mind");
-  await assert.rejects(client.domains.list({ signal: AbortSignal.abort(reason) }).page(), reason);
+  await assert.rejects(client.listDomains({ signal: AbortSignal.abort(reason) }), reason);
   assert.equal(service.seen.length, 0);
 });

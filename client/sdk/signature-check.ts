@@ -6,26 +6,22 @@ import type { Answer, CallOptions, DescribedRequest, SignatureCheck } from "./ty
 
 const timeoutMs = 30_000;
 
-/** What the service makes of a signature. */
-export class Signatures {
-  readonly #send: Send;
-  readonly #isUnsigned: boolean;
-
-  constructor(send: Send, isUnsigned = false) {
-    this.#send = send;
-    this.#isUnsigned = isUnsigned;
-  }
-
+export interface SignatureCalls {
   /** Shows what the service builds from a request, and whether a key of your account has signed it. */
-  async check(request: DescribedRequest, { signal }: CallOptions = {}): Promise<Answer<SignatureCheck>> {
-    const isUnsigned = this.#isUnsigned;
-    const reply = await this.#send({ method: "POST", path: "/signature-check", body: request, isUnsigned, signal });
-    return answerOf(reply, objectBody<SignatureCheck>(reply));
-  }
+  checkSignature(request: DescribedRequest, options?: CallOptions): Promise<Answer<SignatureCheck>>;
+}
+
+export function signatureCalls(send: Send, isUnsigned = false): SignatureCalls {
+  return {
+    async checkSignature(request, { signal } = {}) {
+      const reply = await send({ method: "POST", path: "/signature-check", body: request, isUnsigned, signal });
+      return answerOf(reply, objectBody<SignatureCheck>(reply));
+    },
+  };
 }
 
 /** The same without a key, so it works before your signatures do; the answer has no `match`. */
-export function createSignatureChecker(options: { url: string; fetch?: typeof globalThis.fetch }): Signatures {
+export function createSignatureChecker(options: { url: string; fetch?: typeof globalThis.fetch }): SignatureCalls {
   const send = createSend({
     baseUrl: parseBaseUrl(options.url),
     apiKey: "",
@@ -37,5 +33,5 @@ export function createSignatureChecker(options: { url: string; fetch?: typeof gl
     onRetry: undefined,
     clock: systemClock,
   });
-  return new Signatures(send, true);
+  return signatureCalls(send, true);
 }

@@ -30,7 +30,7 @@ export interface Call {
   /** Including its `?`, or empty. */
   query?: string;
   /** Sent as JSON. */
-  body?: object | undefined;
+  body?: object;
   idempotencyKey?: string | undefined;
   /** How long the service may hold the answer (`Prefer: wait=N`). */
   waitSeconds?: number | undefined;

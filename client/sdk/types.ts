@@ -52,6 +52,7 @@ export type DnssecRecords = { ds: readonly DsRecord[] } | { keys: readonly KeyRe
 export type AuthCode = Schemas["AuthCode"];
 /** Why a transfer is rejected, in the terms of the ICANN Transfer Policy. */
 export type RejectReason = NonNullable<Schemas["AnswerTransferBody"]["reason"]>;
+export type TransferDecision = { answer: "approve" } | { answer: "reject"; reason: RejectReason };
 
 /** The renewal of a domain name at the end of a term. */
 export type Renewal = Schemas["Renewal"];
@@ -147,8 +148,7 @@ export interface HeldOptions extends CallOptions {
   waitSeconds?: number | undefined;
 }
 
-/** Where a page begins, and how many items it has at most. */
-export interface PageOptions {
+export interface PageOptions extends CallOptions {
   skip?: number | undefined;
   take?: number | undefined;
 }
@@ -162,14 +162,10 @@ export interface DomainFilter {
   willRenew?: boolean | undefined;
 }
 
-/** Selects renewals; by default all. */
-export interface RenewalFilter {
-  status?: RenewalStatus | undefined;
-}
+export interface DomainListOptions extends PageOptions, DomainFilter {}
 
-/** Selects deliveries; by default all. */
-export interface DeliveryFilter {
-  status?: WebhookDelivery["status"] | undefined;
+export interface RenewalOptions extends PageOptions {
+  status?: RenewalStatus | undefined;
 }
 
 export interface EventOptions extends CallOptions {
@@ -207,28 +203,6 @@ export interface RegistrationOptions extends WriteOptions {
   willRenew?: boolean | undefined;
   /** With which the registry allocates the name (RFC 8495). */
   allocationToken?: string | undefined;
-}
-
-export interface RenewNow {
-  /** 1 to 10. */
-  years: number;
-  /** The expiration_date that the name has now, as the domain shows it, or its UTC date: a repeat never buys a second term. */
-  expirationDate: string;
-}
-
-/** The data of a new hosting account. */
-export interface NewHostingAccount {
-  /** The account's host name. */
-  identifier: string;
-  /** An `id` from `hosting.packs.list`. */
-  servicePackId: string;
-  /** For FTP, 8 to 64 characters; the service keeps only a hash. */
-  password: string;
-}
-
-export interface SuspendOptions extends WriteOptions {
-  /** Why, in one line of up to 200 characters: you and the operator read it. */
-  reason?: string | undefined;
 }
 
 export interface WaitOptions<T> extends CallOptions {

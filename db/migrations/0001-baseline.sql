@@ -196,98 +196,7 @@ CREATE TABLE blocked_names (
 );
 
 
--- Orders: registrations, the schedule of renewals, orders about registered names, and the commands of all of them.
-
-CREATE TABLE registration_orders (
-  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  order_code text NOT NULL UNIQUE,
-  reseller_id bigint NOT NULL REFERENCES resellers,
-  domain_name text COLLATE "C" NOT NULL,
-  suffix text NOT NULL,
-  registry_id text NOT NULL,
-  period_years integer NOT NULL,
-  -- Erased at the order's end.
-  auth_info_sealed bytea,
-  status text NOT NULL CHECK (status IN
-    ('NotProvisioned', 'Processing', 'Pending', 'Errors', 'Finished', 'FailedValidation', 'Cancelled')),
-  -- cancel: the name is held, and on its way to be deleted.
-  phase text CHECK (phase IN ('check', 'create', 'waiting', 'verify', 'cancel')),
-  -- created: a create may be answered with success and without the dates of the name, which `<info>` shows later (RFC 5731
-  -- section 3.2.1).
-  verify_cause text CHECK (verify_cause IN ('lost', 'exists', 'created')),
-  -- A name seen as ours after a lost answer counts only when a second look at or after this time agrees (RFC 5734 §3).
-  confirm_after timestamptz,
-  contact_renewed boolean NOT NULL DEFAULT false,
-  backoff_count integer NOT NULL DEFAULT 0,
-  waiting_since timestamptz,
-  next_step_at timestamptz,
-  reason text,
-  operator_note text,
-  created_at timestamptz NOT NULL,
-  updated_at timestamptz NOT NULL,
-  ended_at timestamptz,
-  -- Since when the operator wants it cancelled, although it may have been sent.
-  cancel_requested_at timestamptz,
-  -- What the operator says it is; the order's next step holds it against the registry, and empties these.
-  settle_as text CHECK (settle_as IN ('registered', 'failed', 'failed-forced')),
-  settle_note text,
-  -- What the registry asks for a name with a price of its own (RFC 8748), and the reseller's operator accepts.
-  fee_amount numeric,
-  fee_currency text,
-  -- When the registry last said that the name is free: its answer to the request serves the order's first step too.
-  checked_at timestamptz,
-  version bigint NOT NULL DEFAULT 0,
-  will_renew boolean NOT NULL DEFAULT true,
-  -- The name servers that the create contains.
-  name_servers jsonb NOT NULL DEFAULT '[]',
-  -- All name servers, if some of them can only be made once the name is registered, and the code of the order that adds them.
-  later_name_servers jsonb,
-  later_order_code text UNIQUE,
-  -- Whether the name is to be locked against transfers once it is registered.
-  locks_name boolean NOT NULL DEFAULT false,
-  -- The contacts that a registration names, by role: digests. Without any the reseller's profile is the contact.
-  contacts jsonb,
-  -- An allocation token (RFC 8495), erased at the order's end.
-  allocation_token_sealed bytea,
-  CHECK ((status = 'Processing') = (phase IS NOT NULL)),
-  CHECK ((phase = 'verify') = (verify_cause IS NOT NULL)),
-  CHECK ((status IN ('Errors', 'Finished', 'FailedValidation', 'Cancelled')) = (ended_at IS NOT NULL)),
-  CHECK ((fee_amount IS NULL) = (fee_currency IS NULL)),
-  CHECK ((later_name_servers IS NULL) = (later_order_code IS NULL))
-);
--- The index that decides races: one live order per name in the whole service.
-CREATE UNIQUE INDEX registration_orders_live_name ON registration_orders (domain_name)
-  WHERE status IN ('NotProvisioned', 'Processing', 'Pending');
-CREATE INDEX registration_orders_name ON registration_orders (domain_name, id);
-CREATE INDEX registration_orders_finished ON registration_orders (suffix, ended_at DESC) WHERE status = 'Finished';
-CREATE INDEX registration_orders_step ON registration_orders (registry_id, next_step_at) WHERE ended_at IS NULL;
--- A page takes the newest orders of each kind and status, so that a rare one is found as soon as a common one.
-CREATE INDEX registration_orders_list ON registration_orders (reseller_id, status, created_at, order_code);
-CREATE TRIGGER live_row BEFORE INSERT OR UPDATE ON registration_orders FOR EACH ROW EXECUTE FUNCTION live_row();
--- Whichever statement ends an order, it erases its secrets.
-CREATE TRIGGER secret_erased BEFORE INSERT OR UPDATE ON registration_orders FOR EACH ROW
-  WHEN (NEW.ended_at IS NOT NULL AND NEW.auth_info_sealed IS NOT NULL) EXECUTE FUNCTION erase_secret();
-CREATE TRIGGER allocation_token_erased BEFORE INSERT OR UPDATE ON registration_orders FOR EACH ROW
-  WHEN (NEW.ended_at IS NOT NULL AND NEW.allocation_token_sealed IS NOT NULL) EXECUTE FUNCTION erase_allocation_token();
-CREATE TRIGGER order_ended AFTER UPDATE ON registration_orders REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-  FOR EACH STATEMENT EXECUTE FUNCTION registrations_ended();
--- A new order has not ended; for it, a trigger of each statement would cost more than its insert. Rows that are copied here from
--- elsewhere may have.
-CREATE TRIGGER ended_order_copied AFTER INSERT ON registration_orders FOR EACH ROW WHEN (NEW.ended_at IS NOT NULL)
-  EXECUTE FUNCTION ended_order_copied();
-
--- An order's history is read by its order: one index that says both is enough. Its rows come from statements that read the
--- order's own row, and orders are never deleted, so a foreign key only asks again what is known: four times for each order.
-CREATE TABLE order_history (
-  id bigint GENERATED ALWAYS AS IDENTITY,
-  order_id bigint NOT NULL,
-  at timestamptz NOT NULL,
-  event text NOT NULL,
-  status text NOT NULL,
-  phase text,
-  note text,
-  PRIMARY KEY (order_id, id)
-);
+-- The schedule of renewals, orders, and the commands that they send.
 
 -- Renewals: for each name, one row per term that comes to its end, from some weeks before it is due until the name is
 -- renewed or has left the portfolio. The row is there whether the name is to be renewed or not: not renewing is work too,
@@ -352,88 +261,102 @@ CREATE INDEX renewal_history_renewal ON renewal_history (renewal_id, id);
 CREATE TRIGGER told AFTER INSERT ON renewal_history REFERENCING NEW TABLE AS new_rows
   FOR EACH STATEMENT EXECUTE FUNCTION renewal_history_told();
 
--- Orders about a name that is registered already: name servers, contacts, renewals on request, and so on.
-CREATE TABLE changes (
-  id bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
-  change_code text NOT NULL UNIQUE,
+-- Orders: registrations, and changes of registered names. One machine carries all of them (docs/decisions/0010-one-machine-for-changes-at-a-registry.md).
+CREATE TABLE orders (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  order_code text NOT NULL UNIQUE,
   reseller_id bigint NOT NULL REFERENCES resellers,
   domain_name text COLLATE "C" NOT NULL,
+  -- Of a registration: how long registrations take is known by suffix.
+  suffix text,
   registry_id text NOT NULL,
   kind text NOT NULL,
-  -- What was ordered, and what the first step found that later ones need.
+  -- What was ordered, and what its steps found that later ones need.
   input jsonb NOT NULL,
   found jsonb NOT NULL DEFAULT '{}',
   -- What must not be read in the database; erased at the end.
   secret_sealed bytea,
   -- Goes before orders that only set a value.
   is_urgent boolean NOT NULL,
+  -- Which term an order of the schedule is for (docs/decisions/0019-the-schedule-places-orders.md); null for what a customer ordered.
+  renewal_id bigint REFERENCES renewals,
+  -- Orders of different lanes do not wait for each other, except for those of the same name.
+  lane text NOT NULL GENERATED ALWAYS AS (CASE WHEN kind = 'create' THEN 'registration' WHEN renewal_id IS NOT NULL THEN 'schedule'
+    WHEN is_urgent THEN 'urgent' ELSE 'value' END) STORED,
   status text NOT NULL CHECK (status IN
     ('NotProvisioned', 'Processing', 'Pending', 'Errors', 'Finished', 'FailedValidation', 'Cancelled')),
   phase text CHECK (phase IN ('send', 'verify')),
   verify_cause text CHECK (verify_cause IN ('answered', 'lost')),
+  -- What a lookup shows after a lost answer counts only when a second one at or after this time agrees (RFC 5734 §3).
   confirm_after timestamptz,
   backoff_count integer NOT NULL DEFAULT 0,
   disputes integer NOT NULL DEFAULT 0,
+  -- Since when every attempt has failed.
   waiting_since timestamptz,
   next_step_at timestamptz,
   reason text,
   operator_note text,
-  settle_as text CHECK (settle_as IN ('done', 'failed')),
+  -- Since when the operator wants a registration cancelled, although it may have been sent.
+  cancel_requested_at timestamptz,
+  -- How the operator says that it ended; the order's next step compares that with the registry, and empties these.
+  settle_as text CHECK (settle_as IN ('done', 'failed', 'failed-forced')),
   settle_note text,
   created_at timestamptz NOT NULL,
   updated_at timestamptz NOT NULL,
   ended_at timestamptz,
   version bigint NOT NULL DEFAULT 0,
-  -- Which term an order of the schedule is for (docs/decisions/0019-the-schedule-places-orders.md); null for what somebody asked for.
-  renewal_id bigint REFERENCES renewals,
   CHECK ((status = 'Processing') = (phase IS NOT NULL)),
-  CHECK ((phase = 'verify') = (verify_cause IS NOT NULL)),
-  CHECK ((status IN ('Errors', 'Finished', 'FailedValidation', 'Cancelled')) = (ended_at IS NOT NULL))
+  CHECK (coalesce(phase = 'verify', false) = (verify_cause IS NOT NULL)),
+  CHECK ((status IN ('Errors', 'Finished', 'FailedValidation', 'Cancelled')) = (ended_at IS NOT NULL)),
+  CHECK ((kind = 'create') = (suffix IS NOT NULL))
 );
-CREATE INDEX changes_step ON changes (registry_id, next_step_at) WHERE ended_at IS NULL;
--- Thousands of names can be due on one day: what somebody asked for is found beside them.
-CREATE INDEX changes_urgent_step ON changes (registry_id, next_step_at)
-  WHERE ended_at IS NULL AND is_urgent AND renewal_id IS NULL;
-CREATE INDEX changes_step_schedule ON changes (registry_id, next_step_at) WHERE ended_at IS NULL AND renewal_id IS NOT NULL;
--- Orders that only set a value: resellers take turns.
-CREATE INDEX changes_turn ON changes (registry_id, reseller_id, next_step_at) WHERE ended_at IS NULL AND NOT is_urgent;
-CREATE INDEX changes_live_name ON changes (domain_name, id) WHERE ended_at IS NULL;
-CREATE INDEX changes_live_reseller ON changes (reseller_id) WHERE ended_at IS NULL;
+-- The index that decides races: one open registration per name in the whole service.
+CREATE UNIQUE INDEX orders_live_create ON orders (domain_name) WHERE kind = 'create' AND ended_at IS NULL;
 -- A name's term is paid for once, no matter who asks.
-CREATE UNIQUE INDEX changes_live_paid ON changes (domain_name) WHERE ended_at IS NULL AND kind IN ('renew', 'restore');
-CREATE INDEX changes_renewal ON changes (renewal_id, id) WHERE renewal_id IS NOT NULL;
-CREATE UNIQUE INDEX changes_live_renewal ON changes (renewal_id) WHERE renewal_id IS NOT NULL AND ended_at IS NULL;
-CREATE INDEX changes_name ON changes (domain_name, id);
-CREATE INDEX changes_list ON changes (reseller_id, kind, status, created_at, change_code);
-CREATE INDEX changes_ended ON changes (registry_id, ended_at) WHERE ended_at IS NOT NULL;
-CREATE INDEX changes_finished ON changes (kind, ended_at DESC) WHERE status = 'Finished';
--- How long an order of a kind usually takes that somebody waits for.
-CREATE INDEX changes_finished_asked ON changes (kind, ended_at DESC) WHERE status = 'Finished' AND renewal_id IS NULL;
-CREATE TRIGGER live_row BEFORE INSERT OR UPDATE ON changes FOR EACH ROW EXECUTE FUNCTION live_row();
-CREATE TRIGGER secret_erased BEFORE INSERT OR UPDATE ON changes FOR EACH ROW
+CREATE UNIQUE INDEX orders_live_paid ON orders (domain_name) WHERE ended_at IS NULL AND kind IN ('renew', 'restore');
+CREATE UNIQUE INDEX orders_live_renewal ON orders (renewal_id) WHERE renewal_id IS NOT NULL AND ended_at IS NULL;
+CREATE INDEX orders_renewal ON orders (renewal_id, id) WHERE renewal_id IS NOT NULL;
+CREATE INDEX orders_step ON orders (registry_id, lane, next_step_at) WHERE ended_at IS NULL;
+-- Orders that only set a value: resellers take turns.
+CREATE INDEX orders_turn ON orders (registry_id, reseller_id, next_step_at) WHERE ended_at IS NULL AND lane = 'value';
+CREATE INDEX orders_live_name ON orders (domain_name, id) WHERE ended_at IS NULL AND kind <> 'create';
+CREATE INDEX orders_live_reseller ON orders (reseller_id) WHERE ended_at IS NULL AND kind <> 'create';
+CREATE INDEX orders_name ON orders (domain_name, id);
+-- A page takes the newest orders of each kind and status, so that a rare one is found as soon as a common one.
+CREATE INDEX orders_list ON orders (reseller_id, kind, status, created_at, order_code);
+CREATE INDEX orders_ended ON orders (registry_id, ended_at) WHERE ended_at IS NOT NULL;
+-- How long an order usually takes that a customer waits for.
+CREATE INDEX orders_finished_suffix ON orders (suffix, ended_at DESC) WHERE status = 'Finished' AND kind = 'create';
+CREATE INDEX orders_finished_kind ON orders (kind, ended_at DESC) WHERE status = 'Finished' AND renewal_id IS NULL AND kind <> 'create';
+CREATE TRIGGER live_row BEFORE INSERT OR UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION live_row();
+-- Whichever statement ends an order, it erases its secret.
+CREATE TRIGGER secret_erased BEFORE INSERT OR UPDATE ON orders FOR EACH ROW
   WHEN (NEW.ended_at IS NOT NULL AND NEW.secret_sealed IS NOT NULL) EXECUTE FUNCTION erase_secret();
-CREATE TRIGGER order_ended AFTER UPDATE ON changes REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-  FOR EACH STATEMENT EXECUTE FUNCTION changes_ended();
-CREATE TRIGGER ended_order_copied AFTER INSERT ON changes FOR EACH ROW WHEN (NEW.ended_at IS NOT NULL)
+CREATE TRIGGER order_ended AFTER UPDATE ON orders REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+  FOR EACH STATEMENT EXECUTE FUNCTION orders_ended();
+-- A new order has not ended; for it, a trigger of each statement would cost more than its insert. Rows that are copied here from
+-- elsewhere may have.
+CREATE TRIGGER ended_order_copied AFTER INSERT ON orders FOR EACH ROW WHEN (NEW.ended_at IS NOT NULL)
   EXECUTE FUNCTION ended_order_copied();
 
-CREATE TABLE change_history (
-  id bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
-  change_id bigint NOT NULL REFERENCES changes,
+-- An order's history is read by its order: one index that says both is enough. Its rows come from statements that read the
+-- order's own row, and orders are never deleted, so a foreign key only asks again what is known: four times for each order.
+CREATE TABLE order_history (
+  id bigint GENERATED ALWAYS AS IDENTITY,
+  order_id bigint NOT NULL,
   at timestamptz NOT NULL,
   event text NOT NULL,
   status text NOT NULL,
   phase text,
-  note text
+  note text,
+  PRIMARY KEY (order_id, id)
 );
-CREATE INDEX change_history_change ON change_history (change_id, id);
 
--- Every EPP command that changes the registry, committed before its bytes are written. No answer = possibly sent. One machine
--- carries all orders (docs/decisions/0010-one-machine-for-changes-at-a-registry.md). An attempt is written when it begins and changed
--- once, when it is answered: on its own page, without new index entries.
+-- Every EPP command that changes the registry, committed before its bytes are written. No answer = possibly sent. An attempt is
+-- written when it begins and changed once, when it is answered: on its own page, without new index entries.
 CREATE TABLE attempts (
   cl_trid text PRIMARY KEY,
-  order_id bigint REFERENCES registration_orders,
+  order_id bigint NOT NULL REFERENCES orders,
   number integer NOT NULL,
   command text NOT NULL,
   committed_at timestamptz NOT NULL,
@@ -441,13 +364,10 @@ CREATE TABLE attempts (
   result_code integer,
   sv_trid text,
   epoch bigint,
-  change_id bigint REFERENCES changes,
   -- A contact whose answer was lost has an id that nobody knows, if the registry chose it.
   abandoned_at timestamptz,
-  UNIQUE (order_id, number),
-  CHECK (num_nonnulls(order_id, change_id) = 1)
+  UNIQUE (order_id, number)
 ) WITH (fillfactor = 70);
-CREATE UNIQUE INDEX attempts_change_id_number_key ON attempts (change_id, number) WHERE change_id IS NOT NULL;
 CREATE INDEX attempts_abandoned ON attempts (abandoned_at) WHERE abandoned_at IS NOT NULL;
 
 -- How many orders have ended, by kind and status; those in progress are few, and counted by the indexes of their tables. An order
@@ -467,7 +387,7 @@ CREATE TABLE poll_messages (
   registry_id text NOT NULL,
   message_id text NOT NULL,
   received_at timestamptz NOT NULL,
-  order_id bigint REFERENCES registration_orders,
+  order_id bigint REFERENCES orders,
   needs_operator boolean NOT NULL,
   payload text NOT NULL,
   done_at timestamptz,
@@ -493,7 +413,7 @@ CREATE INDEX poll_messages_received ON poll_messages (received_at, registry_id, 
 CREATE TABLE domains (
   domain_name text COLLATE "C" PRIMARY KEY,
   reseller_id bigint NOT NULL REFERENCES resellers,
-  order_id bigint UNIQUE REFERENCES registration_orders,
+  order_id bigint UNIQUE REFERENCES orders,
   registry_id text NOT NULL,
   registration_date timestamptz NOT NULL,
   expiration_date timestamptz NOT NULL,
@@ -565,7 +485,7 @@ CREATE TABLE domains_ended (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   domain_name text COLLATE "C" NOT NULL,
   reseller_id bigint NOT NULL REFERENCES resellers,
-  order_id bigint REFERENCES registration_orders,
+  order_id bigint REFERENCES orders,
   -- A name can leave years before its next renewal.
   renewal_id bigint REFERENCES renewals,
   registry_id text NOT NULL,
@@ -603,7 +523,7 @@ CREATE TRIGGER told AFTER INSERT ON domains_ended REFERENCING NEW TABLE AS new_r
 CREATE TABLE auth_codes (
   domain_name text COLLATE "C" PRIMARY KEY REFERENCES domains ON DELETE CASCADE,
   registry_id text NOT NULL,
-  change_code text NOT NULL,
+  order_code text NOT NULL,
   -- Null once it has expired.
   code_sealed bytea,
   expires_at timestamptz NOT NULL,

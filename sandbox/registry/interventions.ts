@@ -23,7 +23,6 @@ import {
 import { decideContact, decideHost, type Pendable } from "./pending.ts";
 import type { Registry } from "./registry.ts";
 import { Refusal } from "./result-codes.ts";
-import type { RunningRegistry } from "./running-registry.ts";
 import { requireStatuses, timeOf } from "./seed.ts";
 import { otherRegistrarId } from "./settings.ts";
 import { askForTransfer, endTransfer, type TransferEnd } from "./transfers.ts";
@@ -56,10 +55,7 @@ const transferEnds: Readonly<Record<Exclude<TransferIntervention["op"], "request
 };
 
 /** Takes one step of a transfer. Both registrars get a message, because neither sent a command. */
-export async function intervene(
-  registry: RunningRegistry,
-  { name, op, registrar }: TransferIntervention,
-): Promise<void> {
+export async function intervene(registry: Registry, { name, op, registrar }: TransferIntervention): Promise<void> {
   const domain = requireDomain(registry, name);
   if (op === "request") {
     const gainer = registrar ?? otherRegistrarId;
@@ -86,11 +82,7 @@ function requireGainer(registry: Registry, domain: Domain, id: string): void {
 }
 
 /** Decides now what is pending about a name, a host or a contact. */
-export async function decideNow(
-  registry: RunningRegistry,
-  name: string,
-  decision: Exclude<Decision, "never">,
-): Promise<void> {
+export async function decideNow(registry: Registry, name: string, decision: Exclude<Decision, "never">): Promise<void> {
   registry.schedule.runDue();
   const { domains, hosts, contacts } = registry.store;
   const domain = pendingOf(domains.find(name.toLowerCase()));
@@ -140,7 +132,7 @@ export interface ChangePoll {
 }
 
 /** Changes a name behind the back of its registrar. */
-export async function changeDomain(registry: RunningRegistry, name: string, change: DomainChange): Promise<void> {
+export async function changeDomain(registry: Registry, name: string, change: DomainChange): Promise<void> {
   const before = requireDomain(registry, name);
   if (change.registrar !== undefined && before.transfer?.status === "pending") {
     throw new RangeError(`A transfer of "${name}" is pending: end it first.`);
@@ -258,7 +250,7 @@ function requireShowable(domain: Domain, changeData: string | undefined): void {
   if (fault !== undefined) throw new RangeError(`No valid answer can show this: ${fault}`);
 }
 
-function requireDomain(registry: RunningRegistry, name: string): Domain {
+function requireDomain(registry: Registry, name: string): Domain {
   registry.schedule.runDue();
   const domain = registry.store.domains.find(name.toLowerCase());
   if (!domain) throw new RangeError(`There is no name "${name}".`);

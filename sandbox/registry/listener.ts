@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import type { ServerCertificate } from "./certificates.ts";
-import type { RunningRegistry } from "./running-registry.ts";
+import type { Registry } from "./registry.ts";
 import { Session } from "./session.ts";
 
 /** The start of a TLS record with a ServerHello that never follows (RFC 8446 §5.1). */
@@ -26,7 +26,7 @@ export interface Listener {
  * resets a connection before the first byte.
  */
 export async function startListener(
-  registry: RunningRegistry,
+  registry: Registry,
   { cert, key, clientCaFile }: ServerCertificate & { clientCaFile: string | undefined },
   host: string,
   port: number,

@@ -6,8 +6,7 @@ import type { Hold, HoldRequest, Holds } from "./holds.ts";
 import { changeDomain, type DomainChange, decideNow, intervene, type TransferIntervention } from "./interventions.ts";
 import type { Listener } from "./listener.ts";
 import { enqueueMessage, type MessageRequest } from "./messages.ts";
-import type { SessionState } from "./registry.ts";
-import type { RunningRegistry } from "./running-registry.ts";
+import type { Registry, SessionState } from "./registry.ts";
 import { type DomainSeed, seedDomains } from "./seed.ts";
 import type { Store } from "./store.ts";
 
@@ -51,7 +50,7 @@ export interface Operations {
   reset(): Promise<void>;
 }
 
-export function operationsOf(registry: RunningRegistry, listener: Listener, clock: VirtualClock): Operations {
+export function operationsOf(registry: Registry, listener: Listener, clock: VirtualClock): Operations {
   const { store, schedule, holds, faults, sessions } = registry;
   return {
     store,

@@ -8,9 +8,8 @@ import type { JournalEntry } from "./journal.ts";
 import { askedFor, type CommandEffect, type Delivery, dropBefore, noEffect, normalDelivery } from "./labels.ts";
 import { domainUri, eppUri, extensionNameOf } from "./namespaces.ts";
 import { redactXml } from "./redact.ts";
-import { activeEffect, type Outcome, type SessionState } from "./registry.ts";
+import { activeEffect, type Outcome, type Registry, type SessionState } from "./registry.ts";
 import { isClosingCode, Refusal } from "./result-codes.ts";
-import type { RunningRegistry } from "./running-registry.ts";
 import { findSchemaFault } from "./schema.ts";
 import { extensionUrisOf, objectUrisOf } from "./services.ts";
 import { applySessionFaults } from "./session-faults.ts";
@@ -56,7 +55,7 @@ export function readIncoming(body: Buffer, settings: Settings): IncomingFrame {
  * Executes one frame: runs its handler, and records it in the journal together with its changes. Synchronous, so commands of
  * different sessions never interleave.
  */
-export function processFrame(registry: RunningRegistry, session: SessionState, incoming: IncomingFrame): Processed {
+export function processFrame(registry: Registry, session: SessionState, incoming: IncomingFrame): Processed {
   const { text, frame, refusal } = incoming;
   registry.schedule.runDue();
   const svTRID = `SBX-${registry.store.nextNumber()}`;
@@ -107,7 +106,7 @@ export function processFrame(registry: RunningRegistry, session: SessionState, i
 
 /** Records a frame that was read and is never executed, because its connection is lost. */
 export function drop(
-  registry: RunningRegistry,
+  registry: Registry,
   session: SessionState,
   { frame, text }: IncomingFrame,
   svTRID?: string,
@@ -146,7 +145,7 @@ function refuseUnreadable(frame: ParsedFrame, fault: string | undefined): void {
 }
 
 /** The effect of a fault on this command, or of the label: only for domains, and for a registrar that is logged in. */
-function effectFor(registry: RunningRegistry, session: SessionState, frame: ParsedFrame): CommandEffect {
+function effectFor(registry: Registry, session: SessionState, frame: ParsedFrame): CommandEffect {
   const faulty = registry.faults.takeCommandEffect(frame, registry.settings);
   if (faulty) return faulty;
   if (!session.registrar || frame.element?.uri !== domainUri || frame.name === undefined) return noEffect;
@@ -168,7 +167,7 @@ function labelledVerbOf({ verb, operation }: ParsedFrame): string | undefined {
 }
 
 function execute(
-  registry: RunningRegistry,
+  registry: Registry,
   session: SessionState,
   frame: ParsedFrame,
   effect: CommandEffect,
@@ -211,7 +210,7 @@ function refuseExtensions(session: SessionState, { verb, label, extensions }: Pa
 }
 
 function record(
-  registry: RunningRegistry,
+  registry: Registry,
   session: SessionState,
   frame: ParsedFrame | undefined,
   text: string | undefined,

@@ -1,5 +1,8 @@
+import type { Faults } from "./faults.ts";
+import type { Holds } from "./holds.ts";
 import { type CommandEffect, effectOf } from "./labels.ts";
 import type { ResultCode } from "./result-codes.ts";
+import type { Schedule } from "./schedule.ts";
 import type { Settings } from "./settings.ts";
 import type { Store } from "./store.ts";
 import type { Markup, XmlElement } from "./xml.ts";
@@ -26,8 +29,9 @@ export interface Registry {
   /** Passwords by registrar id, as configured; store.passwords overrides them. */
   registrars: ReadonlyMap<string, string>;
   store: Store;
-  /** Those that a command must know. */
-  faults: { readonly current: { readonly sessionsMax: number | null } };
+  schedule: Schedule;
+  holds: Holds;
+  faults: Faults;
   /** The open connections, logged in or not. */
   sessions: Set<SessionState>;
   now: () => Date;

@@ -4,7 +4,6 @@ import { requireRegistrar } from "./credit.ts";
 import { isServed, parseDomainName } from "./domain-name.ts";
 import type { Domain } from "./objects.ts";
 import type { Registry } from "./registry.ts";
-import type { RunningRegistry } from "./running-registry.ts";
 import { otherRegistrarId } from "./settings.ts";
 
 /** A name to register without a command. Absent fields are those of a name registered now for a year. */
@@ -31,7 +30,7 @@ const yearMax = 2999;
 const statusPattern = /^((client|server)(Hold|(Delete|Renew|Transfer|Update)Prohibited)|pendingCreate)$/;
 
 /** Registers the given names, replacing existing ones. @throws RangeError for an invalid one, and changes nothing */
-export async function seedDomains(registry: RunningRegistry, seeds: readonly (string | DomainSeed)[]): Promise<void> {
+export async function seedDomains(registry: Registry, seeds: readonly (string | DomainSeed)[]): Promise<void> {
   const domains = seeds.map((seed) => seededDomain(registry, typeof seed === "string" ? { name: seed } : seed));
   for (const domain of domains) registry.store.domains.put(domain);
   registry.schedule.runDue();

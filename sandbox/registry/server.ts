@@ -11,7 +11,7 @@ import { type FaultSettings, Faults } from "./faults.ts";
 import { Holds } from "./holds.ts";
 import { startListener } from "./listener.ts";
 import { type Operations, operationsOf } from "./operations.ts";
-import type { RunningRegistry } from "./running-registry.ts";
+import type { Registry } from "./registry.ts";
 import { Schedule } from "./schedule.ts";
 import { defaultSettings, type GraceDays, type Settings } from "./settings.ts";
 import { Store } from "./store.ts";
@@ -79,12 +79,7 @@ export async function startSandboxRegistry(options: SandboxRegistryOptions): Pro
   const schedule = opened.adopt(new Schedule(store, settings, clock), (held) => held.clear());
   const registrars = new Map(options.registrars.map(({ id, password }) => [id, password]));
   const parts = { settings, suffixes: options.suffixes, registrars, store, schedule, now: clock.now };
-  const registry: RunningRegistry = {
-    ...parts,
-    holds: new Holds(),
-    faults: new Faults(options.faults),
-    sessions: new Set(),
-  };
+  const registry: Registry = { ...parts, holds: new Holds(), faults: new Faults(options.faults), sessions: new Set() };
   addBillingContacts(registry);
   const { host = "127.0.0.1" } = options;
   const listener = await startListener(registry, { ...certificate, clientCaFile }, host, options.port ?? 0);

@@ -1,10 +1,9 @@
 import type { ParsedFrame } from "./command.ts";
-import type { SessionState } from "./registry.ts";
+import type { Registry, SessionState } from "./registry.ts";
 import { Refusal } from "./result-codes.ts";
-import type { RunningRegistry } from "./running-registry.ts";
 
 /** Applies the current faults to a command: refuses it, or first forgets the session's login. A hello is not a command. */
-export function applySessionFaults(registry: RunningRegistry, session: SessionState, frame: ParsedFrame): void {
+export function applySessionFaults(registry: Registry, session: SessionState, frame: ParsedFrame): void {
   const { commandsMax, uniqueClTRIDs } = registry.faults.current;
   const answer = registry.faults.maintenanceAnswer(registry.now());
   if (answer !== undefined && answer !== "reset") throw new Refusal(answer, "maintenance");
@@ -24,7 +23,7 @@ export function applySessionFaults(registry: RunningRegistry, session: SessionSt
   session.commandsSinceLogin += 1;
 }
 
-function isLoginForgotten({ faults, now }: RunningRegistry, { loggedInAt, commandsSinceLogin }: SessionState): boolean {
+function isLoginForgotten({ faults, now }: Registry, { loggedInAt, commandsSinceLogin }: SessionState): boolean {
   const { logout } = faults.current;
   if (!logout || !loggedInAt) return false;
   const { afterCommands, afterMs } = logout;

@@ -8,9 +8,8 @@ import { type Delivery, normalDelivery } from "./labels.ts";
 import { leaveOut } from "./omissions.ts";
 import { drop, type Processed, processFrame, readIncoming } from "./process-frame.ts";
 import { redactXml } from "./redact.ts";
-import type { SessionState } from "./registry.ts";
+import type { Registry, SessionState } from "./registry.ts";
 import type { ResultCode } from "./result-codes.ts";
-import type { RunningRegistry } from "./running-registry.ts";
 import { findSchemaFault } from "./schema.ts";
 import { restyle } from "./style.ts";
 
@@ -20,7 +19,7 @@ import { restyle } from "./style.ts";
  */
 export class Session {
   readonly #socket: TLSSocket;
-  readonly #registry: RunningRegistry;
+  readonly #registry: Registry;
   readonly #state: SessionState;
   readonly #ended = new AbortController();
   #ageMs: number | null = null;
@@ -29,7 +28,7 @@ export class Session {
   #isBusy = false;
   #isOverdue = false;
 
-  constructor(socket: TLSSocket, registry: RunningRegistry) {
+  constructor(socket: TLSSocket, registry: Registry) {
     this.#socket = socket;
     this.#registry = registry;
     this.#state = {

@@ -1,8 +1,8 @@
 /** GET /account: who is calling, what the key may do, which limits apply, and which suffixes are served and how. */
 import Type, { type Static } from "typebox";
 import { statement } from "#db/statement.ts";
-import { liveOrdersMax } from "#domains/managing/place.ts";
 import { placedToday } from "#domains/orders/paid-orders.ts";
+import { liveOrdersMax } from "#domains/orders/place.ts";
 import { presentSuffix, suffixShape } from "#domains/registry/suffixes.ts";
 import { instant, textLike } from "#use-case/docs.ts";
 import { scopes, type UseCase } from "#use-case/use-case.ts";

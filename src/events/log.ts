@@ -7,7 +7,7 @@ import type { Context } from "#context.ts";
 import { inParts, partRowsMax } from "#db/parts.ts";
 import { statement } from "#db/statement.ts";
 import type { EventRow } from "#events/catalogue.ts";
-import { dayMs, sleep } from "#lib/clock.ts";
+import { sleep } from "#lib/clock.ts";
 
 /** A place in the log: that of an event, or between two. */
 export interface Position {
@@ -240,6 +240,6 @@ const dropOld = statement(
 
 /** Deletes events after 90 days. */
 export async function dropOldEvents({ database, clock }: Pick<Context, "database" | "clock">): Promise<void> {
-  const before = new Date(clock.now().getTime() - keptDays * dayMs);
+  const before = new Date(clock.now().getTime() - keptDays * 24 * 60 * 60_000);
   await inParts(async () => (await database.query(dropOld, { before }))[0]!.rows);
 }

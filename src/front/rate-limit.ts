@@ -1,5 +1,5 @@
 import { DatabaseUnavailable } from "#db/errors.ts";
-import { type Clock, dayMs } from "#lib/clock.ts";
+import type { Clock } from "#lib/clock.ts";
 import { sourceOf } from "#lib/net/source-address.ts";
 import { createSourceTurns } from "#lib/source-turns.ts";
 
@@ -104,7 +104,7 @@ export interface SourceBudget {
 const lookUpsAtOnceMax = 16;
 
 /** How long a key counts as good from an address after its last good request. */
-const knownGoodMs = dayMs;
+const knownGoodMs = 24 * 60 * 60 * 1000;
 const knownGoodMax = 100_000;
 
 /**

@@ -2,12 +2,12 @@
 import type { Context } from "#context.ts";
 import { longestAccountWait } from "#hosting/accounts/accounts.ts";
 import { advanceAccount } from "#hosting/accounts/advance.ts";
-import type { HostingNodes } from "#hosting/drivers/open.ts";
 import { advanceHostName, checkHostName, longestHostNameWait } from "#hosting/host-names/check.ts";
 import { answerQuestion, questionLockClass, questionsInTurn } from "#hosting/host-names/questions.ts";
 import { advanceMove, longestMoveWait } from "#hosting/moves/steps.ts";
-import { wakeUnplacedOnRoom } from "#hosting/nodes/wake.ts";
-import { reconcileNode } from "#hosting/reconciles/reconcile.ts";
+import type { HostingNodes } from "#hosting/nodes/open.ts";
+import { reconcileNode } from "#hosting/nodes/reconcile.ts";
+import { wakeUnplacedOnRoom } from "#hosting/wake.ts";
 import type { RowLocks } from "#locks/row-locks.ts";
 import { type StepInProgress, startMachine } from "#progress/engine.ts";
 import { progressRows } from "#progress/rows.ts";

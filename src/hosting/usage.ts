@@ -3,8 +3,8 @@ import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { recordSeen } from "#hosting/nodes/seen.ts";
 import { learnUids } from "#hosting/nodes/uids.ts";
-import { watchReturns } from "#hosting/nodes/wake.ts";
 import { raiseTrafficAlarms } from "#hosting/traffic-alarms.ts";
+import { watchReturns } from "#hosting/wake.ts";
 import { sleep } from "#lib/clock.ts";
 import { type HostingNode, NodeRefused, NodeUnavailable, type UsageChanges } from "#nodes/driver.ts";
 

@@ -7,13 +7,13 @@ import type { Context } from "#context.ts";
 import { deleteInParts } from "#db/parts.ts";
 import { statement } from "#db/statement.ts";
 import { eraseContacts } from "#domains/contacts/erase.ts";
-import { dropOldMessages } from "#domains/registry/messages.ts";
+import { dropOldMessages } from "#domains/messages/messages.ts";
 import { dropOldEvents } from "#events/log.ts";
+import { askAllReconciles } from "#hosting/nodes/reconcile.ts";
 import { updateAbsenceAlarms } from "#hosting/nodes/seen.ts";
-import { askAllReconciles } from "#hosting/reconciles/reconcile.ts";
 import { endTrafficAlarms } from "#hosting/traffic-alarms.ts";
 import { alarmUnservedRegistries } from "#jobs/unserved-registries.ts";
-import { dayMs, nightBefore, systemClock } from "#lib/clock.ts";
+import { systemClock } from "#lib/clock.ts";
 import type { RowLocks } from "#locks/row-locks.ts";
 import { type RunningMachine, startMachine } from "#progress/engine.ts";
 import { progressRows } from "#progress/rows.ts";
@@ -25,6 +25,9 @@ import { dropIdlePaces } from "#webhooks/pace.ts";
 const choreLockClass = 0x63686f;
 
 const minuteMs = 60_000;
+const dayMs = 24 * 60 * minuteMs;
+/** 3:23 UTC. */
+const reconcilesMs = (3 * 60 + 23) * minuteMs;
 
 const committedRequestsKeptSeconds = 24 * 60 * 60;
 
@@ -67,7 +70,10 @@ const chores = {
   "absent-nodes": everyMinute(updateAbsenceAlarms),
   reconciles: {
     run: askAllReconciles,
-    next: (now) => new Date(nightBefore(now).getTime() + dayMs),
+    next(now) {
+      const nightMs = Math.floor(now.getTime() / dayMs) * dayMs + reconcilesMs;
+      return new Date(nightMs > now.getTime() ? nightMs : nightMs + dayMs);
+    },
   },
 } satisfies Readonly<Record<string, Chore>>;
 type ChoreName = keyof typeof chores;

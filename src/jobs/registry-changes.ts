@@ -1,16 +1,14 @@
-/** Advances the changes of one registry for its owner: each row as soon as it is due, one step at a time. */
+/** Advances the orders and renewals of one registry for its session holder: each row as soon as it is due, one step at a time. */
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import { DatabaseUnavailable } from "#db/errors.ts";
-import { advance } from "#domains/changes/advance.ts";
-import { machineName } from "#domains/changes/due.ts";
-import { dueScheduledChanges, dueUrgentChanges, dueValueChanges } from "#domains/managing/due-changes.ts";
-import { changeMachine } from "#domains/managing/machine.ts";
-import { orderMachine } from "#domains/orders/machine.ts";
-import { dueOrders, findOrder } from "#domains/orders/orders.ts";
+import { orderKinds } from "#domains/kinds/all.ts";
+import { advance } from "#domains/orders/advance.ts";
+import { dueRegistrations, dueScheduled, dueUrgent, dueValues } from "#domains/orders/due.ts";
+import { findOrder } from "#domains/orders/order.ts";
 import { LeaseLost } from "#domains/registry/owner-lease.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
-import { renewalMachine } from "#domains/renewals/machine.ts";
-import { dueRenewals } from "#domains/renewals/renewals.ts";
+import { machineName } from "#domains/registry/wake.ts";
+import { advanceRenewal, dueRenewals } from "#domains/schedule/step.ts";
 import { startMachine } from "#progress/engine.ts";
 
 /**
@@ -31,43 +29,51 @@ const failuresToleratedMax = 1;
 /** @param ended fires when the lease is lost; after that no step begins */
 export function startChanges(sessions: RegistrySessions, ended: AbortSignal): { stop(): Promise<void> } {
   const { context, profile } = sessions;
-  const limits = {
-    rowsMax: Math.min(profile.sessionsMax * rowsPerSession, rowsMax),
-    exclusion: { until: ended },
-  };
-  const orders = startMachine(context, {
-    name: machineName("order", profile.id),
-    rows: dueOrders(context, profile),
-    ...limits,
-    step: orderStep(sessions),
-  });
-  const renewals = startMachine(context, {
-    name: machineName("renewal", profile.id),
-    rows: dueRenewals(context, profile),
-    ...limits,
-    rowsMax: Math.min(limits.rowsMax, renewalRowsMax),
-    step: (id) => advance(sessions, renewalMachine, id),
-  });
-  const changes = {
-    name: machineName("change", profile.id),
-    ...limits,
-    step: (id: number) => advance(sessions, changeMachine, id),
-  };
-  const urgent = startMachine(context, {
-    ...changes,
-    rows: dueUrgentChanges(context, profile),
-    rowsMax: Math.min(profile.sessionsMax * urgentRowsPerSession, urgentRowsMax),
-  });
-  // Each holds a session most of the time.
-  const setting = startMachine(context, {
-    ...changes,
-    rows: dueValueChanges(context, profile),
-    rowsMax: Math.max(1, Math.floor(profile.sessionsMax / 2)),
-  });
-  const scheduled = startMachine(context, { ...changes, rows: dueScheduledChanges(context, profile) });
+  const { id, sessionsMax } = profile;
+  const exclusion = { until: ended };
+  const step = orderStep(sessions);
+  const many = Math.min(sessionsMax * rowsPerSession, rowsMax);
+  const machines = [
+    startMachine(context, {
+      name: machineName("registration", id),
+      rows: dueRegistrations(context, profile),
+      rowsMax: many,
+      exclusion,
+      step,
+    }),
+    startMachine(context, {
+      name: machineName("urgent", id),
+      rows: dueUrgent(context, profile),
+      rowsMax: Math.min(sessionsMax * urgentRowsPerSession, urgentRowsMax),
+      exclusion,
+      step,
+    }),
+    startMachine(context, {
+      name: machineName("value", id),
+      rows: dueValues(context, profile),
+      // Each holds a session most of the time.
+      rowsMax: Math.max(1, Math.floor(sessionsMax / 2)),
+      exclusion,
+      step,
+    }),
+    startMachine(context, {
+      name: machineName("schedule", id),
+      rows: dueScheduled(context, profile),
+      rowsMax: many,
+      exclusion,
+      step,
+    }),
+    startMachine(context, {
+      name: machineName("renewal", id),
+      rows: dueRenewals(context, id),
+      rowsMax: Math.min(many, renewalRowsMax),
+      exclusion,
+      step: (renewalId) => advanceRenewal(sessions, renewalId),
+    }),
+  ];
   return {
     async stop() {
-      await Promise.all([orders.stop(), renewals.stop(), urgent.stop(), setting.stop(), scheduled.stop()]);
+      await Promise.all(machines.map((machine) => machine.stop()));
     },
   };
 }
@@ -82,7 +88,7 @@ function orderStep(sessions: RegistrySessions): (id: number) => Promise<void> {
   };
   return async (id) => {
     try {
-      await advance(sessions, orderMachine, id);
+      await advance(sessions, orderKinds, id);
       if (failures.delete(id)) await resolveAlarm(context, await alarmOf(id));
     } catch (error) {
       // Not the step's fault: the next owner, or a retry, continues the order.

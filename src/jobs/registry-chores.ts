@@ -1,11 +1,12 @@
 /** What a registry's owner does periodically, besides the steps of orders. */
+
+import { compareNames } from "#domains/compare/compare-names.ts";
+import { lookAgain } from "#domains/compare/look-again.ts";
 import { deleteUnusedContacts } from "#domains/contacts/delete-unused.ts";
-import { replaceSpentCodes } from "#domains/managing/auth-code/replace.ts";
-import { compareNames } from "#domains/portfolio/compare-names.ts";
-import { lookAgain } from "#domains/portfolio/look-again.ts";
-import { drainPollQueue, isMessageAwaited } from "#domains/registry/poll.ts";
+import { replaceSpentCodes } from "#domains/kinds/auth-code/replace.ts";
+import { drainPollQueue, isMessageAwaited } from "#domains/messages/poll.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
-import { sweepRenewals } from "#domains/renewals/sweep.ts";
+import { sweepRenewals } from "#domains/schedule/sweep.ts";
 import { watchForAbsence } from "#jobs/registry-absence.ts";
 import { sleep } from "#lib/clock.ts";
 import type { RegistryProfile } from "#registry/registries.ts";

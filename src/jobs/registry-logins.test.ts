@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { createLoginWatch } from "#jobs/registry-logins.ts";
-import { dayMs, sleep, systemClock } from "#lib/clock.ts";
+import { sleep, systemClock } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
 import type { LoginSecurityEvent } from "#registry/epp/commands/session/login-security.ts";
 import { createCertificate } from "#registry/epp/test-stand-in-server.ts";
@@ -9,6 +9,8 @@ import { testDatabase } from "../../test/harness/database.ts";
 import { startTestGateway } from "../../test/harness/gateway.ts";
 import { createManualClock } from "../../test/harness/manual-clock.ts";
 import { runSql } from "../../test/harness/sql.ts";
+
+const dayMs = 86_400_000;
 
 async function startWatch(t: TestContext, cert?: string) {
   const { url, database } = await testDatabase(t);

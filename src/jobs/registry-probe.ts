@@ -4,8 +4,8 @@
  */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { type ChangeName, wakeAll } from "#domains/changes/due.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
+import { wakeAll } from "#domains/registry/wake.ts";
 
 /** Its payload: an id by which the answer is found, a space, and the registry's id. */
 const probeChannel = "registry_probe";
@@ -28,15 +28,16 @@ const writeAnswer = statement(
 );
 
 // None of these orders has a command in progress, so its backoff may be cut short.
-const endWaits = (table: string, name: ChangeName) => `
-  WITH woken AS (
-     UPDATE ${table} SET next_step_at = $now WHERE id IN (
-       SELECT id FROM ${table} WHERE registry_id = $registry_id AND ended_at IS NULL AND next_step_at > $now
-         AND (status = 'NotProvisioned' OR phase IN ('waiting', 'send')) ORDER BY id FOR UPDATE)
-     RETURNING registry_id)
-   ${wakeAll(name, "woken")}`;
-const resumeOrders = statement("orders-after-probe", endWaits("registration_orders", "order"), { notified: "int8" });
-const resumeChanges = statement("changes-after-probe", endWaits("changes", "change"), { notified: "int8" });
+const endWaits = statement(
+  "orders-after-probe",
+  `WITH woken AS (
+     UPDATE orders SET next_step_at = $now WHERE id IN (
+       SELECT id FROM orders WHERE registry_id = $registry_id AND ended_at IS NULL AND next_step_at > $now
+         AND (status = 'NotProvisioned' OR phase = 'send') ORDER BY id FOR UPDATE)
+     RETURNING lane, registry_id)
+   ${wakeAll("woken")}`,
+  { notified: "int8" },
+);
 
 type AskContext = Pick<Context, "database" | "random">;
 
@@ -64,9 +65,7 @@ export function answerProbes(sessions: RegistrySessions): () => void {
         failure: failure?.message ?? null,
       });
       if (failure) return;
-      for (const resume of [resumeOrders, resumeChanges]) {
-        await tx.query(resume, { registry_id: profile.id, now: context.clock.now() });
-      }
+      await tx.query(endWaits, { registry_id: profile.id, now: context.clock.now() });
     });
   };
   return context.listener.on(probeChannel, (payload) => {

@@ -1,8 +1,8 @@
-/** Answers questions about names for the processes that have no session at the registry (src/domains/registry/name-questions.ts). */
+/** Answers questions about names for the processes that have no session at the registry (src/domains/compare/name-questions.ts). */
 import { statement } from "#db/statement.ts";
-import { awaitIdleTurn } from "#domains/portfolio/compare-names.ts";
-import { lookAtName } from "#domains/portfolio/look-at-name.ts";
-import { type NameAnswer, questionChannel } from "#domains/registry/name-questions.ts";
+import { lookAtName } from "#domains/compare/look-at-name.ts";
+import { type NameAnswer, questionChannel } from "#domains/compare/name-questions.ts";
+import { awaitIdleTurn } from "#domains/registry/idle-turn.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { findServing } from "#domains/registry/target.ts";
 

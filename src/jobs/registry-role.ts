@@ -5,6 +5,7 @@
  */
 import type { Client } from "pg";
 import type { Context } from "#context.ts";
+import { drainPollQueue } from "#domains/messages/poll.ts";
 import { newSessions } from "#domains/registry/sessions.ts";
 import { awaitPredecessor, changesLock, watchPredecessor } from "#jobs/predecessor.ts";
 import { startChanges } from "#jobs/registry-changes.ts";
@@ -166,7 +167,7 @@ async function runAsOwner(
   };
   lease.lost.addEventListener("abort", drainNow);
   if (lease.lost.aborted) drainNow();
-  const sessions = newSessions(context, profile, pool);
+  const sessions = newSessions(context, profile, pool, { drainMessages: drainPollQueue });
   const { liveness } = options;
   await liveness.add(changesLock(profile.id));
   const stopAnswering = answerChecks(sessions);

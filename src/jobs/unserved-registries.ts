@@ -11,9 +11,7 @@ import { registryOwnerAlive } from "#locks/owner-lock.ts";
 const unserved = statement(
   "registries-unserved",
   `SELECT id FROM registries WHERE id <> ALL($served::text[]) AND NOT ${registryOwnerAlive("id")} AND (
-     EXISTS (SELECT FROM registration_orders
-       WHERE registry_id = registries.id AND status IN ('NotProvisioned', 'Processing', 'Pending'))
-     OR EXISTS (SELECT FROM changes WHERE registry_id = registries.id AND ended_at IS NULL)
+     EXISTS (SELECT FROM orders WHERE registry_id = registries.id AND ended_at IS NULL)
      OR EXISTS (SELECT FROM domains WHERE registry_id = registries.id AND renewal_id IS NULL)
      OR EXISTS (SELECT FROM renewals WHERE registry_id = registries.id AND ended_at IS NULL))`,
   { id: "text" },

@@ -1,7 +1,7 @@
 /** The only role that changes the outside world: hosting nodes directly, registries when this process owns their sessions. */
 import type { Context } from "#context.ts";
-import { openHostingNodes } from "#hosting/drivers/open.ts";
 import { startHostingMachines } from "#hosting/machines.ts";
+import { openHostingNodes } from "#hosting/nodes/open.ts";
 import { followUsage } from "#hosting/usage.ts";
 import { startChores } from "#jobs/chores.ts";
 import { startRegistryRole } from "#jobs/registry-role.ts";

@@ -42,13 +42,3 @@ export async function waitAtMost(delayMs: number, promise: Promise<unknown>, sig
     over.abort();
   }
 }
-
-export const dayMs = 24 * 60 * 60_000;
-/** 3:23 UTC, when comparisons with registries and nodes begin: after midnight, and not with everybody else's jobs. */
-const nightMs = (3 * 60 + 23) * 60_000;
-
-/** When the last night began, at or before `now`. */
-export function nightBefore(now: Date): Date {
-  const todayMs = Math.floor(now.getTime() / dayMs) * dayMs + nightMs;
-  return new Date(todayMs <= now.getTime() ? todayMs : todayMs - dayMs);
-}

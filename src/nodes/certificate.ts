@@ -2,9 +2,10 @@ import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { join } from "node:path";
-import { type Clock, dayMs } from "#lib/clock.ts";
+import type { Clock } from "#lib/clock.ts";
 import { ignoreMissing, writeFileAtomic } from "#nodes/atomic-file.ts";
 
+const dayMs = 86_400_000;
 const validDays = 825;
 /** A certificate that expires sooner than this is replaced. */
 const renewDays = 30;

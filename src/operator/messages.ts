@@ -5,7 +5,7 @@ import {
   finishMessages,
   listMessages,
   type MessageFilter,
-} from "#domains/registry/messages.ts";
+} from "#domains/messages/messages.ts";
 import { limitOption, printableText } from "#operator/arguments.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
 import type { OpenOperatorContext } from "#operator/context.ts";

@@ -1,18 +1,9 @@
 import { type Command, Option } from "commander";
-import {
-  cancelChange,
-  findChangeSettlement,
-  reportChange,
-  retryChange,
-  settleChange,
-} from "#domains/managing/requests.ts";
-import { cancelOrder } from "#domains/orders/cancel.ts";
-import { listOrders, reportOrder } from "#domains/orders/report.ts";
-import { findSettleProgress, getOrder, requestSettlement, retryOrder } from "#domains/orders/requests.ts";
+import { cancelOrder, findSettlement, getOrder, retryOrder, settleOrder } from "#domains/orders/operate.ts";
+import { listOrders, reportOrder } from "#domains/orders/show.ts";
 import { isFinal, type OrderStatus, orderStatuses } from "#domains/orders/states.ts";
 import { limitOption, orderCode, printableText } from "#operator/arguments.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand, type Printable } from "#operator/command.ts";
-import type { OpenOperatorContext } from "#operator/context.ts";
 import { addTimeoutOption, waitFor } from "#operator/wait-for.ts";
 import { OperatorError } from "#operator-error.ts";
 import { getReseller } from "#resellers/create.ts";
@@ -30,13 +21,7 @@ export function addOrderCommands(program: Command): void {
   operatorCommand(orders, "show", "show everything about an order, and what happens next")
     .argument("<code>", "the order code from the API", orderCode)
     .addHelpText("after", "\nExample:\n  deedhouse operator orders show REG-7K3M9QX2-4TD")
-    .action(
-      onDatabase(
-        async (context, code: string) =>
-          isRegistration(code) ? showOrder(context, code) : reportChange(context, code),
-        printOrder,
-      ),
-    );
+    .action(onDatabase((context, code: string) => reportOrder(context, code), printOrder));
   addCancelCommand(orders);
   addSettleCommand(orders);
   operatorCommand(orders, "retry", "take an order's next step now, without waiting for its delay")
@@ -44,14 +29,11 @@ export function addOrderCommands(program: Command): void {
     .addHelpText("after", "\nExample:\n  deedhouse operator orders retry REG-7K3M9QX2-4TD")
     .action(
       onDatabase(async (context, code: string) => {
-        await (isRegistration(code) ? retryOrder(context, code) : retryChange(context, code));
+        await retryOrder(context, code);
         return { order_code: code, next_step: "now" };
       }),
     );
 }
-
-/** Registrations have states of their own. */
-const isRegistration = (code: string) => code.startsWith("REG-");
 
 interface ListOptions {
   attention?: boolean;
@@ -91,34 +73,7 @@ function addListCommand(orders: Command): void {
     );
 }
 
-async function showOrder(context: OpenOperatorContext, code: string) {
-  const { order, details, next, history, attempts } = await reportOrder(context, code);
-  return {
-    order_code: order.order_code,
-    domain_name: order.domain_name,
-    reseller: details?.reseller,
-    registry: order.registry_id,
-    status: order.status,
-    phase: order.phase,
-    verify_cause: order.verify_cause,
-    reason: details?.reason,
-    created_at: order.created_at,
-    updated_at: details?.updated_at,
-    fee: details?.fee_amount ? `${details.fee_amount} ${details.fee_currency}` : null,
-    needs_operator_since: details?.needs_operator_since,
-    attention: details?.attention,
-    cancel_requested_at: order.cancel_requested_at,
-    failed_tries: order.backoff_count,
-    next_step_at: order.next_step_at,
-    next,
-    history,
-    attempts,
-  };
-}
-
-type ShownOrder = Awaited<ReturnType<typeof showOrder>> | Awaited<ReturnType<typeof reportChange>>;
-
-function printOrder({ history, attempts, ...order }: Printable<ShownOrder>): void {
+function printOrder({ history, attempts, ...order }: Printable<Awaited<ReturnType<typeof reportOrder>>>): void {
   printFields(order);
   print("");
   printTable(history, ["at", "event", "status", "phase", "note"]);
@@ -132,11 +87,6 @@ interface WaitOptions {
   timeout: number;
 }
 
-const cancelProblems = {
-  unknown: () => new OperatorError("not-found", "there is no order with this code"),
-  ended: () => new OperatorError("refused", "the order has already ended, so there is nothing to cancel"),
-};
-
 function addCancelCommand(orders: Command): void {
   const cancel = operatorCommand(orders, "cancel", "cancel an order")
     .argument("<code>", "the order code from the API", orderCode)
@@ -149,13 +99,8 @@ function addCancelCommand(orders: Command): void {
     );
   addTimeoutOption(cancel, "with --wait").action(
     onDatabase(async (context, code: string, { wait = false, timeout }: WaitOptions) => {
-      if (!isRegistration(code)) {
-        await cancelChange(context, code);
-        return { order_code: code, status: "Cancelled" };
-      }
-      const result = await cancelOrder(context, code);
-      if (result === "unknown" || result === "ended") throw cancelProblems[result]();
-      if (result === "cancelled") return { order_code: code, status: "Cancelled" };
+      const order = await cancelOrder(context, code);
+      if (order.status === "Cancelled") return { order_code: code, status: "Cancelled" };
       if (!wait) return { order_code: code, status: "being cancelled" };
       const status = await waitFor(context, timeout, async () => {
         const { status } = await getOrder(context, code);
@@ -199,39 +144,25 @@ function addSettleCommand(orders: Command): void {
     );
   addTimeoutOption(settle, "for the order's step").action(
     onDatabase(async (context, code: string, { as, note, force = false, timeout }: SettleOptions) => {
-      if (!isRegistration(code)) {
-        if (as === "registered") throw new CommandFailure("this order is settled as done or failed", exitCodes.usage);
-        return settleByHand(context, code, { as, note, timeout });
+      const isRegistration = code.startsWith("REG-");
+      if (as === (isRegistration ? "done" : "registered")) {
+        const ends = isRegistration ? "registered or failed" : "done or failed";
+        throw new CommandFailure(`this order is settled as ${ends}`, exitCodes.usage);
       }
-      if (as === "done") throw new CommandFailure("this order is settled as registered or failed", exitCodes.usage);
       if (force && as === "registered") {
         throw new CommandFailure(
           "only --as failed can be forced: a name that is not registered cannot be sold",
           exitCodes.usage,
         );
       }
-      const orderId = await requestSettlement(context, code, { as, note, isForced: force });
-      const progress = await waitFor(context, timeout, async () => {
-        const found = await findSettleProgress(context, orderId);
-        return found.is === "waiting" ? undefined : found;
-      });
-      if (!progress) throw stillGoing(code, "waiting for its step, which will settle it");
-      if (progress.is === "settled") return { order_code: code, status: progress.status };
-      throw new OperatorError("refused", `the order was not settled: ${progress.reason}`);
+      const settlement = { as: as === "failed" ? as : "done", note, isForced: force && isRegistration } as const;
+      const id = await settleOrder(context, code, settlement);
+      const settled = await waitFor(context, timeout, () => findSettlement(context, id));
+      if (!settled) throw stillGoing(code, "waiting for its step, which will settle it");
+      if ("status" in settled) return { order_code: code, status: settled.status };
+      throw new OperatorError("refused", `the order was not settled: ${settled.refusal}`);
     }),
   );
-}
-
-async function settleByHand(
-  context: OpenOperatorContext,
-  code: string,
-  { as, note, timeout }: { as: "done" | "failed"; note: string; timeout: number },
-) {
-  const id = await settleChange(context, code, { as, note });
-  const settled = await waitFor(context, timeout, () => findChangeSettlement(context, id));
-  if (!settled) throw stillGoing(code, "waiting for its step, which will settle it");
-  if ("status" in settled) return { order_code: code, status: settled.status };
-  throw new OperatorError("refused", `the order was not settled: ${settled.refusal}`);
 }
 
 function stillGoing(code: string, what: string): CommandFailure {

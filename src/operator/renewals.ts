@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import { settleRenewal } from "#domains/managing/settle-renewal.ts";
-import { reportRenewal, reportRenewals, runRenewal } from "#domains/renewals/report.ts";
-import { type RenewalStatus, renewalStatuses } from "#domains/renewals/states.ts";
-import { switchRenewal } from "#domains/renewals/switch.ts";
+import { reportRenewal, reportRenewals, runRenewal } from "#domains/schedule/report.ts";
+import { settleRenewal } from "#domains/schedule/settle.ts";
+import { type RenewalStatus, renewalStatuses } from "#domains/schedule/states.ts";
+import { switchRenewal } from "#domains/schedule/switch.ts";
 import { parseDomainName } from "#lib/domain-name.ts";
 import { limitOption, wholeNumber } from "#operator/arguments.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand, type Printable } from "#operator/command.ts";

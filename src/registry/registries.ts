@@ -7,7 +7,6 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import Type, { type Static } from "typebox";
 import Value from "typebox/value";
-import { dayMs } from "#lib/clock.ts";
 import { Secret } from "#lib/secret.ts";
 import { codeMeanings, createMeanings, renewalMeanings } from "#registry/code-meanings.ts";
 import { contactFieldsFault, contactFieldsSchema } from "#registry/contact-fields.ts";
@@ -27,7 +26,7 @@ import { describeSchemaMistakes } from "#registry/profile-mistakes.ts";
 import { registrarContactsFault, registrarContactsSchema } from "#registry/registrar-contacts.ts";
 
 /** Node's timers allow 24 days; with a longer time they fire at once. */
-const profileTimeMsMax = 7 * dayMs;
+const profileTimeMsMax = 7 * 86_400_000;
 const milliseconds = Type.Integer({ minimum: 0, maximum: profileTimeMsMax });
 /** With 0, every command would time out before it is sent. */
 const timeoutMs = Type.Integer({ minimum: 1, maximum: profileTimeMsMax });

@@ -6,7 +6,7 @@ import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { childEnvironment, loadConfig, loadStartConfig, operatorEnvironment } from "#config.ts";
 import { migrate } from "#db/migrate.ts";
-import { joinLocalNode } from "#hosting/channel/join-local.ts";
+import { joinLocalNode } from "#hosting/nodes/join-local.ts";
 import { createLog, type Log } from "#lib/log.ts";
 import { systemRandom } from "#lib/random.ts";
 import { type DataDir, lockDataDir, openDataDir, writePrivateFile } from "#start/data-dir.ts";

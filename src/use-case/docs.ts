@@ -4,7 +4,6 @@
  * shape is made of the examples of its fields, unless it has one of its own.
  */
 import Type, { type TObject, type TSchema } from "typebox";
-import { takeDefault, takeMax } from "#use-case/page-size.ts";
 
 export interface Docs {
   /** The operationId; behind /v2 it ends in V2. */
@@ -66,11 +65,7 @@ export const pagingQuery = {
     Type.Integer({ minimum: 0, maximum: 999_999_999, default: 0, description: "The number of rows to skip." }),
   ),
   take: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      default: takeDefault,
-      description: `The number of rows; more than ${takeMax} is reduced to ${takeMax}.`,
-    }),
+    Type.Integer({ minimum: 1, default: 25, description: "The number of rows; more than 100 is reduced to 100." }),
   ),
   cursor: Type.Optional(Type.String({ description: "Only as a `link` has it, and without `skip`." })),
 };

@@ -11,9 +11,10 @@ import { type Columns, orNull, type RowOf, type SqlValues, type Statement, state
 import { ApiError } from "#errors.ts";
 import type { CsvTable } from "#use-case/csv.ts";
 import { answerCsv } from "#use-case/export.ts";
-import { takeDefault, takeMax } from "#use-case/page-size.ts";
 import type { Answer, UseCaseRequest } from "#use-case/use-case.ts";
 
+const takeDefault = 25;
+const takeMax = 100;
 const skipPattern = /^(0|[1-9][0-9]{0,8})$/;
 const takePattern = /^[1-9][0-9]{0,8}$/;
 const cursorMacBytes = 16;

@@ -7,7 +7,6 @@ import type { Context } from "#context.ts";
 import type { Database, Transaction } from "#db/database.ts";
 import { isUniqueViolation } from "#db/errors.ts";
 import { statement } from "#db/statement.ts";
-import { dayMs } from "#lib/clock.ts";
 import type { Answer } from "#use-case/use-case.ts";
 
 const answerColumns = { status: "int4", headers: "jsonb", body: "text?" } as const;
@@ -51,7 +50,7 @@ const insertIdempotent = statement(
 );
 
 /** How long an Idempotency-Key is kept. */
-const idempotencyMs = 7 * dayMs;
+const idempotencyMs = 7 * 24 * 60 * 60 * 1000;
 
 interface StoredRow {
   status: number;

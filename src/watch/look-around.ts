@@ -5,7 +5,7 @@
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { dayMs, sleep } from "#lib/clock.ts";
+import { sleep } from "#lib/clock.ts";
 import { registryOwnerAlive } from "#locks/owner-lock.ts";
 import { connectedProcesses } from "#locks/process-name.ts";
 
@@ -16,7 +16,7 @@ const silenceToleratedSeconds = 60;
 /** The same time as for other alarms: most faults have healed by then. */
 const overdueToleratedMs = 10 * 60_000;
 /** Many renewals on one day can take hours at a slow registry, and each of them has weeks. */
-const renewalsOverdueToleratedMs = dayMs;
+const renewalsOverdueToleratedMs = 24 * 3_600_000;
 const lookMs = 60_000;
 
 const workersSeen = statement(
@@ -45,9 +45,7 @@ const unownedRegistries = statement(
    FROM (SELECT registry_id, holder, expires_at FROM registry_leases AS lease
      WHERE expires_at < now() - make_interval(secs => $silent_seconds) AND NOT ${registryOwnerAlive("registry_id")}
        AND (expires_at > now() - interval '1 day'
-         OR EXISTS (SELECT FROM registration_orders AS o WHERE o.registry_id = lease.registry_id
-           AND status IN ('NotProvisioned', 'Processing', 'Pending'))
-         OR EXISTS (SELECT FROM changes WHERE changes.registry_id = lease.registry_id AND ended_at IS NULL)
+         OR EXISTS (SELECT FROM orders WHERE orders.registry_id = lease.registry_id AND ended_at IS NULL)
          OR EXISTS (SELECT FROM domains WHERE domains.registry_id = lease.registry_id AND renewal_id IS NULL)
          OR EXISTS (SELECT FROM renewals WHERE renewals.registry_id = lease.registry_id AND ended_at IS NULL))) AS unowned
    FULL JOIN (SELECT subject FROM alarms WHERE kind = 'registry-unowned' AND resolved_at IS NULL) AS raised
@@ -58,15 +56,12 @@ const unownedRegistries = statement(
 const overdueWork = statement(
   "watch-overdue",
   `WITH overdue AS (
-     SELECT 'orders of ' || registry_id AS what, count(*) AS due, min(coalesce(next_step_at, created_at)) AS since
-       FROM registration_orders WHERE status IN ('NotProvisioned', 'Processing', 'Pending')
-         AND coalesce(next_step_at, created_at) < $due_before GROUP BY registry_id
-     UNION ALL SELECT 'changes at ' || registry_id, count(*), min(next_step_at) FROM changes
-       WHERE ended_at IS NULL AND renewal_id IS NULL AND next_step_at < $due_before GROUP BY registry_id
+     SELECT 'orders of ' || registry_id AS what, count(*) AS due, min(next_step_at) AS since FROM orders
+       WHERE ended_at IS NULL AND lane <> 'schedule' AND next_step_at < $due_before GROUP BY registry_id
      UNION ALL SELECT 'renewals of ' || registry_id, count(*), min(next_step_at) FROM (
        SELECT registry_id, next_step_at FROM renewals WHERE ended_at IS NULL AND next_step_at < $renewals_due_before
-       UNION ALL SELECT registry_id, next_step_at FROM changes
-         WHERE ended_at IS NULL AND renewal_id IS NOT NULL AND next_step_at < $renewals_due_before) AS of_schedule
+       UNION ALL SELECT registry_id, next_step_at FROM orders
+         WHERE ended_at IS NULL AND lane = 'schedule' AND next_step_at < $renewals_due_before) AS of_schedule
        GROUP BY registry_id
      UNION ALL SELECT 'hosting accounts', count(*), min(next_step_at) FROM hosting_accounts
        WHERE next_step_at < $due_before HAVING count(*) > 0

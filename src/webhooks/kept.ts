@@ -2,7 +2,6 @@
 import type { Context } from "#context.ts";
 import { deleteInParts } from "#db/parts.ts";
 import { statement } from "#db/statement.ts";
-import { dayMs } from "#lib/clock.ts";
 
 export const keptDays = 90;
 /** Deliveries that have ended. Those that wait are kept. */
@@ -67,5 +66,5 @@ const dropOld = deleteInParts("webhook-deliveries-drop", "webhook_deliveries", "
 
 /** Deletes deliveries as old as the events that are deleted. */
 export async function dropOldDeliveries({ database, clock }: Pick<Context, "database" | "clock">): Promise<void> {
-  await dropOld(database, { before: new Date(clock.now().getTime() - keptDays * dayMs) });
+  await dropOld(database, { before: new Date(clock.now().getTime() - keptDays * 24 * 60 * 60_000) });
 }

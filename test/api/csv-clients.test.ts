@@ -32,25 +32,25 @@ async function textOf(parts: AsyncIterable<Uint8Array>): Promise<string> {
 }
 
 test("the library gives whole lists in parts, with their filters", async () => {
-  assert.equal(linesOf(await textOf(client.domains.list().csv())).length, namesCount);
-  assert.match(await textOf(client.domains.list({ willRenew: false }).csv()), /\r\nname-1\.example,[^\n]*\r\n$/);
-  assert.match(await textOf(client.orders.list({ status: "Errors" }).csv()), /^order_code,.*\r\n$/);
-  assert.match(await textOf(client.renewals.list({ status: "Lapsing" }).csv()), /^domain_name,expiration_date,.*\r\n$/);
-  assert.match(await textOf(client.domains.departures().csv()), /^domain_name,left_at,.*\r\n$/);
+  assert.equal(linesOf(await textOf(client.exportDomains())).length, namesCount);
+  assert.match(await textOf(client.exportDomains({ willRenew: false })), /\r\nname-1\.example,[^\n]*\r\n$/);
+  assert.match(await textOf(client.exportOrders({ status: "Errors" })), /^order_code,.*\r\n$/);
+  assert.match(await textOf(client.exportRenewals({ status: "Lapsing" })), /^domain_name,expiration_date,.*\r\n$/);
+  assert.match(await textOf(client.exportDepartures()), /^domain_name,left_at,.*\r\n$/);
 });
 
 test("an iteration that stops ends the export, and one whose list breaks off rejects", async () => {
   for (let count = 0; count < 5; count++) {
-    for await (const _ of client.domains.list().csv()) break;
+    for await (const _ of client.exportDomains()) break;
     // The service notices soon that nobody reads any more.
     const headers = { accept: "text/csv" };
     while ((await gateway.send(reseller, "GET", "/orders", { headers })).status === 429) await sleep(10);
   }
   const broken = (async () => {
-    for await (const _ of client.domains.list().csv()) gateway.proxy.cut();
+    for await (const _ of client.exportDomains()) gateway.proxy.cut();
   })();
   await assert.rejects(broken, (error) => error instanceof ConnectionError && /not whole/.test(error.message));
-  await assert.rejects(textOf(client.domains.list().csv()), { status: 503 });
+  await assert.rejects(textOf(client.exportDomains()), { status: 503 });
   gateway.proxy.restore();
 });
 

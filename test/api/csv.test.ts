@@ -84,7 +84,7 @@ test("orders, renewals and departures are files, too, with the filters of their 
   const reseller = await gateway.addReseller();
   await runSql(
     gateway.databaseUrl,
-    `INSERT INTO registration_orders (order_code, reseller_id, domain_name, suffix, registry_id, period_years, status, reason, created_at, updated_at, ended_at)
+    `INSERT INTO orders (order_code, reseller_id, domain_name, suffix, registry_id, period_years, status, reason, created_at, updated_at, ended_at)
      SELECT 'REG-0000000' || n || '-000', ${reseller.id}, 'order-' || n || '.example', 'example', 'sandbox', 1,
        CASE n WHEN 1 THEN 'Errors' ELSE 'Finished' END, '=cmd|''/C calc''!A0, "x"', ('2026-01-0' || n)::timestamptz, '2026-01-01', '2026-01-09'
      FROM generate_series(1, 3) AS n`,
@@ -138,7 +138,7 @@ test("orders of the same moment come once each, over many pages", async () => {
   const reseller = await gateway.addReseller();
   await runSql(
     gateway.databaseUrl,
-    `INSERT INTO changes (change_code, reseller_id, domain_name, registry_id, kind, input, is_urgent, status, created_at, updated_at, ended_at)
+    `INSERT INTO orders (order_code, reseller_id, domain_name, registry_id, kind, input, is_urgent, status, created_at, updated_at, ended_at)
      SELECT 'CHG-' || lpad(n::text, 8, '0') || '-000', ${reseller.id}, 'n.example', 'none', 'transfer-lock', '{}', false, 'Finished',
        timestamptz '2026-01-01' + (n / 700) * interval '1 microsecond', now(), now() FROM generate_series(1, 2000) AS n`,
   );

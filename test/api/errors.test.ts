@@ -55,14 +55,14 @@ const ordering = (path: string, body: object, mistakes: [body: object, ...fields
   ],
   ...foreignNames(path, body),
   order_limit_reached: [
-    { target: `/domains/own.example/${path}`, body, arrange: openOrders, tidy: () => query("DELETE FROM changes") },
+    { target: `/domains/own.example/${path}`, body, arrange: openOrders, tidy: () => query("DELETE FROM orders") },
   ],
 });
 
 /** As many open orders as a reseller may have. */
 const openOrders = () =>
   query(
-    `INSERT INTO changes (change_code, reseller_id, domain_name, registry_id, kind, input, is_urgent, status, created_at, updated_at)
+    `INSERT INTO orders (order_code, reseller_id, domain_name, registry_id, kind, input, is_urgent, status, created_at, updated_at)
      SELECT 'CHG-' || n || is_urgent, ${reseller.id}, 'n' || n || '.example', 'none', 'transfer-lock', '{}', is_urgent, 'NotProvisioned',
        now(), now() FROM generate_series(1, 10000) AS n, (VALUES (true), (false)) AS kinds (is_urgent)`,
   );
@@ -277,9 +277,9 @@ const setRegistry = (assignment: string) =>
 async function everythingStored(): Promise<unknown> {
   const [row] = await runSql(
     gateway.databaseUrl,
-    `SELECT (SELECT json_agg(o) FROM registration_orders AS o) AS orders, (SELECT count(*) FROM order_history) AS history,
+    `SELECT (SELECT json_agg(o) FROM orders AS o) AS orders, (SELECT count(*) FROM order_history) AS history,
        (SELECT json_agg(d ORDER BY domain_name) FROM domains AS d) AS domains, (SELECT count(*) FROM domain_history) AS domain_history, (SELECT json_agg(a) FROM hosting_accounts AS a) AS accounts,
-       (SELECT count(*) FROM changes) AS changes, (SELECT json_agg(c) FROM auth_codes AS c) AS codes,
+       (SELECT count(*) FROM orders) AS changes, (SELECT json_agg(c) FROM auth_codes AS c) AS codes,
        (SELECT count(*) FROM committed_requests) AS answers`,
   );
   return row;

@@ -18,7 +18,7 @@ interface Options {
 const register = (name: string, { as = reseller, key = name, target = "/domains/registrations" }: Options = {}) =>
   gateway.send(as, "POST", target, { body: { domain_name: name }, headers: { "idempotency-key": key } });
 const ordersOf = (name: string) =>
-  runSql(gateway.databaseUrl, "SELECT order_code FROM registration_orders WHERE domain_name = $1", [name]);
+  runSql(gateway.databaseUrl, "SELECT order_code FROM orders WHERE domain_name = $1", [name]);
 const setPause = (reason: string | null) =>
   runSql(gateway.databaseUrl, "UPDATE registries SET creates_paused_reason = $1", [reason]);
 

@@ -26,10 +26,7 @@ test("a write that was committed before the api was killed is answered at its re
   await unanswered;
 
   await api.start();
-  const [order, ...more] = await runSql<{ order_code: string }>(
-    gateway.databaseUrl,
-    "SELECT order_code FROM registration_orders",
-  );
+  const [order, ...more] = await runSql<{ order_code: string }>(gateway.databaseUrl, "SELECT order_code FROM orders");
   assert.deepEqual(more, []);
   const resent = await send("POST", "/domains/registrations", write);
   assert.equal(resent.status, 202, resent.text);

@@ -18,7 +18,7 @@ const registration = (domain_name: string, nonce: string): SignedRequestOptions 
 const register = (domain_name: string, nonce: string, as: TestReseller = reseller) =>
   gateway.send(as, "POST", "/domains/registrations", registration(domain_name, nonce));
 const ordersOf = (name: string) =>
-  runSql(gateway.databaseUrl, "SELECT order_code FROM registration_orders WHERE domain_name = $1", [name]);
+  runSql(gateway.databaseUrl, "SELECT order_code FROM orders WHERE domain_name = $1", [name]);
 const errorCode = (reply: Reply) => (reply.body as { error_code?: string } | undefined)?.error_code;
 
 test("a nonce is good for one request of its key", async () => {
@@ -133,7 +133,7 @@ test("a write whose COMMIT was not answered gets 503, and its resend gets the or
   let other = await send("other.example");
   while (other.status === 503) other = await send("other.example");
   assertError(other, "authorization_nonce_reused");
-  const [order] = await runSql<{ order_code: string }>(lossy.databaseUrl, "SELECT order_code FROM registration_orders");
+  const [order] = await runSql<{ order_code: string }>(lossy.databaseUrl, "SELECT order_code FROM orders");
   const resent = await send("lost.example");
   // The refused request used the nonce for good; the write's own resend still finds its answer.
   assert.equal(resent.status, 202, `${errorCode(resent)}`);

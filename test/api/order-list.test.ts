@@ -58,7 +58,7 @@ async function insert(owner: TestReseller, orders: readonly ListedOrder[]): Prom
   const endedAt = `CASE WHEN status = ANY ('{${ended.join(",")}}') THEN created_at END`;
   await runSql(
     gateway.databaseUrl,
-    `INSERT INTO registration_orders (order_code, reseller_id, domain_name, suffix, registry_id, period_years,
+    `INSERT INTO orders (order_code, reseller_id, domain_name, suffix, registry_id, period_years,
        auth_info_sealed, status, phase, reason, created_at, updated_at, ended_at)
      SELECT order_code, $1, domain_name, 'example', 'none', 1, '', status, CASE status WHEN 'Processing' THEN 'create' END,
        'a reason', created_at, created_at, ${endedAt} FROM ${rows}`,
@@ -66,7 +66,7 @@ async function insert(owner: TestReseller, orders: readonly ListedOrder[]): Prom
   );
   await runSql(
     gateway.databaseUrl,
-    `INSERT INTO changes (change_code, reseller_id, domain_name, registry_id, kind, input, is_urgent, status, phase,
+    `INSERT INTO orders (order_code, reseller_id, domain_name, registry_id, kind, input, is_urgent, status, phase,
        created_at, updated_at, ended_at)
      SELECT order_code, $1, domain_name, 'none', kind, '{}', false, status, CASE status WHEN 'Processing' THEN 'send' END,
        created_at, created_at, ${endedAt} FROM ${rows}`,
@@ -206,7 +206,7 @@ test("transactions that end orders at the same moment do not wait for each other
   assert.deepEqual(await totals(), [200, 200, 0]);
   const { database } = gateway.context;
   const finish = (codes: string[]) =>
-    `UPDATE changes SET status = 'Finished', ended_at = now() WHERE change_code IN ('${codes.join("', '")}')`;
+    `UPDATE orders SET status = 'Finished', ended_at = now() WHERE order_code IN ('${codes.join("', '")}')`;
   const codes = rows.map(({ order_code }) => order_code);
   await database.transaction(async (first) => {
     await first.raw.query(finish(codes.slice(0, 50)));

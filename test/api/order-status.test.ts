@@ -15,7 +15,7 @@ async function addOrder(status: string, ageSeconds = 0, tookSeconds = 0, suffix 
   const code = `REG-${String(ordersMade).padStart(8, "0")}-AB1`;
   await runSql(
     gateway.databaseUrl,
-    `INSERT INTO registration_orders (order_code, reseller_id, domain_name, suffix, registry_id, period_years,
+    `INSERT INTO orders (order_code, reseller_id, domain_name, suffix, registry_id, period_years,
        auth_info_sealed, status, phase, created_at, updated_at, ended_at)
      VALUES ($1, $2, $3, $4, 'sandbox', 1, '', $5, $6, now() - make_interval(secs => $7), now(),
              CASE WHEN $8 THEN now() - make_interval(secs => $7) + make_interval(secs => $9) END)`,
@@ -103,7 +103,7 @@ test("wait holds the answer until the status changes, and returns the new one", 
   assert.equal(isAnswered, false);
   await runSql(
     gateway.databaseUrl,
-    `WITH changed AS (UPDATE registration_orders SET status = 'Pending' WHERE order_code = '${code}')
+    `WITH changed AS (UPDATE orders SET status = 'Pending' WHERE order_code = '${code}')
      SELECT pg_notify('order_changed', '${code}')`,
   );
   const reply = await waiting;

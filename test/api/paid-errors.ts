@@ -22,14 +22,14 @@ export function paidErrors({ reseller, rival, query, ordering, openOrders }: Pla
   const beginRenewal = () =>
     query(
       `WITH begun AS (UPDATE renewals SET status = 'Processing', phase = 'renew' WHERE domain_name = 'own.example' RETURNING *)
-       INSERT INTO changes (change_code, reseller_id, domain_name, registry_id, kind, input, is_urgent, status, next_step_at,
+       INSERT INTO orders (order_code, reseller_id, domain_name, registry_id, kind, input, is_urgent, status, next_step_at,
          created_at, updated_at, renewal_id)
        SELECT renewal_code, reseller_id, domain_name, registry_id, 'renew', '{"years": 1}', true, 'Pending', 'infinity', now(),
          now(), id FROM begun`,
     );
   const forgetRenewal = () =>
     query(
-      `WITH forgotten AS (DELETE FROM changes WHERE renewal_id IS NOT NULL)
+      `WITH forgotten AS (DELETE FROM orders WHERE renewal_id IS NOT NULL)
        UPDATE renewals SET status = 'Scheduled', phase = NULL, next_step_at = 'infinity' WHERE domain_name = 'own.example'`,
     );
   const limit = (max: number) => query(`UPDATE resellers SET paid_orders_day_max = ${max} WHERE id = ${reseller.id}`);
@@ -48,7 +48,7 @@ export function paidErrors({ reseller, rival, query, ordering, openOrders }: Pla
         {
           target: "/domains/own.example?confirm=own.example",
           arrange: openOrders,
-          tidy: () => query("DELETE FROM changes"),
+          tidy: () => query("DELETE FROM orders"),
         },
       ],
     },
@@ -89,12 +89,12 @@ export function paidErrors({ reseller, rival, query, ordering, openOrders }: Pla
           target: "/domains/deleted.example/restores",
           arrange: () =>
             query(
-              `INSERT INTO changes (change_code, reseller_id, domain_name, registry_id, kind, input, is_urgent, status, created_at,
+              `INSERT INTO orders (order_code, reseller_id, domain_name, registry_id, kind, input, is_urgent, status, created_at,
                  updated_at)
                VALUES ('REN-WAITS000-000', ${reseller.id}, 'deleted.example', 'none', 'renew', '{"years": 1}', true,
                  'NotProvisioned', now(), now())`,
             ),
-          tidy: () => query("DELETE FROM changes"),
+          tidy: () => query("DELETE FROM orders"),
           says: /not decided yet/,
         },
       ],

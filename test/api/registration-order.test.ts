@@ -89,7 +89,7 @@ test("a name that finished in the last seven days and is gone still counts as th
   assert.equal(reply.headers.location, location);
   await runSql(
     databaseUrl,
-    `UPDATE registration_orders SET ended_at = ended_at - interval '7 days', created_at = created_at - interval '7 days'
+    `UPDATE orders SET ended_at = ended_at - interval '7 days', created_at = created_at - interval '7 days'
      WHERE domain_name = 'gone.example'`,
   );
   await finished("gone.example");
@@ -128,10 +128,7 @@ test("without an owner of the registry's sessions a registration is 503, and wor
   await gateway.stopWorker();
   const reply = await register("nobody-there.example");
   assertError(reply, "service_unavailable");
-  assert.equal(
-    (await runSql(databaseUrl, "SELECT FROM registration_orders WHERE domain_name = 'nobody-there.example'")).length,
-    0,
-  );
+  assert.equal((await runSql(databaseUrl, "SELECT FROM orders WHERE domain_name = 'nobody-there.example'")).length, 0);
   await gateway.startWorker();
   await finished("nobody-there.example");
 });
@@ -152,5 +149,5 @@ test("a registry that does not answer within the budget is a lookup error, and n
   const body = { domain_name: "slow-3000-a.example" };
   const reply = await hasty.send(caller, "POST", "/domains/registrations", { body });
   assertError(reply, "domain_availability_lookuperror");
-  assert.deepEqual(await runSql(hasty.databaseUrl, "SELECT FROM registration_orders"), []);
+  assert.deepEqual(await runSql(hasty.databaseUrl, "SELECT FROM orders"), []);
 });

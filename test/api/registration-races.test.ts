@@ -11,11 +11,7 @@ const rival = await gateway.addReseller();
 const registerOften = (domain_name: string, callers: TestReseller[]) =>
   Promise.all(callers.map((as) => gateway.send(as, "POST", "/domains/registrations", { body: { domain_name } })));
 const ordersOf = (name: string) =>
-  runSql<{ reseller_id: string }>(
-    gateway.databaseUrl,
-    "SELECT reseller_id FROM registration_orders WHERE domain_name = $1",
-    [name],
-  );
+  runSql<{ reseller_id: string }>(gateway.databaseUrl, "SELECT reseller_id FROM orders WHERE domain_name = $1", [name]);
 
 test("20 requests of one reseller for one name make one order, and all get its location", async () => {
   // The creation takes longer than all the requests, so that none sees the name finished.

@@ -40,7 +40,7 @@ test("check-after is the estimate of the registry's profile until enough registr
   assert.deepEqual([accepted.status, accepted.headers["check-after"]], [202, "1"], accepted.text);
   // Back to an order in progress: its status says the same.
   await gateway.stopWorker();
-  await runSql(gateway.databaseUrl, "UPDATE registration_orders SET status = 'Pending', ended_at = NULL");
+  await runSql(gateway.databaseUrl, "UPDATE orders SET status = 'Pending', ended_at = NULL");
   const { headers } = await gateway.send(reseller, "GET", accepted.headers.location!);
   assert.equal(headers["check-after"], "1");
 });

@@ -39,7 +39,7 @@ test("two api processes that get the same write at the same time commit it once 
   }
   const [made] = await runSql(
     gateway.databaseUrl,
-    `SELECT (SELECT count(*)::int FROM registration_orders) AS orders,
+    `SELECT (SELECT count(*)::int FROM orders) AS orders,
        (SELECT count(*)::int FROM hosting_accounts) AS accounts`,
   );
   assert.deepEqual(made, { orders: 5, accounts: 5 });

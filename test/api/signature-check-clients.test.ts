@@ -25,11 +25,11 @@ const authorization = authorize({ key: reseller.key, clock, method: "GET", targe
 const request = { method: "GET", target, headers: { authorization } };
 
 test("the library asks with and without a key", async () => {
-  const { data: unsigned } = await createSignatureChecker({ url }).check(request);
+  const { data: unsigned } = await createSignatureChecker({ url }).checkSignature(request);
   assert.equal(unsigned.match, undefined);
   assert.equal(unsigned.api_key, apiKey);
   const client = createClient({ url, apiKey, apiSecret: secret.reveal(), clock: instantClock() });
-  const { data: signed } = await client.signatures.check(request);
+  const { data: signed } = await client.checkSignature(request);
   assert.equal(signed.match?.signed, true);
   assert.deepEqual(signed.authorization, unsigned.authorization);
 });

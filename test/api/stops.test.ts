@@ -24,7 +24,7 @@ test("an api that stops answers what it holds with what is known, and exits with
   const target = "/domains/held.example/transfer-lock";
   const order = sendSigned({ url: api.url, key, clock, method: "PUT", target, body, ...held });
   const ended = assert.doesNotReject(Promise.all([events, order]));
-  const placed = "SELECT FROM changes WHERE domain_name = 'held.example'";
+  const placed = "SELECT FROM orders WHERE domain_name = 'held.example'";
   await eventually("the order is placed, and its answer held", async () => {
     return (await runSql(gateway.databaseUrl, placed)).length === 1;
   });

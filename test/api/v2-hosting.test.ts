@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { openHostingNodes } from "#hosting/drivers/open.ts";
-import { compareNode } from "#hosting/reconciles/compare.ts";
+import { compareNode } from "#hosting/nodes/compare.ts";
+import { openHostingNodes } from "#hosting/nodes/open.ts";
 import { noSiteText } from "#nodes/probe.ts";
 import { logInFtp } from "#nodes/test-ftp-login.ts";
 import { assertError, assertFullForm } from "../harness/assert-reply.ts";

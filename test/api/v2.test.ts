@@ -117,7 +117,7 @@ test("name servers are ordered with a 204, and shown once the registry shows the
   assert.deepEqual([reply.status, reply.text, reply.headers.location], [204, "", undefined]);
   const [order] = await runSql<{ kind: string; input: unknown }>(
     gateway.databaseUrl,
-    "SELECT kind, input FROM changes WHERE domain_name = 'shown.example'",
+    "SELECT kind, input FROM orders WHERE domain_name = 'shown.example'",
   );
   assert.deepEqual(order, {
     kind: "nameservers",
@@ -141,7 +141,7 @@ test("the renewal is switched off and on, and cannot be toggled while the regist
        VALUES ('REN-00000000-002', ${reseller.id}, 'switched.example', 'sandbox', 1, now(), now(), 'Processing', 'renew',
          'infinity', 'switched.example', now(), now()) RETURNING id),
      placed AS (
-       INSERT INTO changes (change_code, reseller_id, domain_name, registry_id, kind, input, is_urgent, status, next_step_at,
+       INSERT INTO orders (order_code, reseller_id, domain_name, registry_id, kind, input, is_urgent, status, next_step_at,
          created_at, updated_at, renewal_id)
        SELECT 'REN-00000000-002', ${reseller.id}, 'switched.example', 'sandbox', 'renew', '{"years": 1}', true, 'Pending', 'infinity',
          now(), now(), id FROM renewal)
@@ -158,7 +158,7 @@ test("a registration that waits is ongoing, with an estimate and the seconds unt
   await gateway.stopWorker();
   await runSql(
     databaseUrl,
-    "UPDATE registration_orders SET status = 'Pending', ended_at = NULL, next_step_at = 'infinity' WHERE domain_name = 'waits.example'",
+    "UPDATE orders SET status = 'Pending', ended_at = NULL, next_step_at = 'infinity' WHERE domain_name = 'waits.example'",
   );
   const reply = await send("GET", headers.location ?? "");
   assert.equal(reply.status, 200);
@@ -179,11 +179,10 @@ test("a job that ended without a domain is failed or cancelled, and its completi
     ["Cancelled", "cancelled"],
   ]) {
     const ended = "2026-05-01T10:00:00.123Z";
-    await runSql(
-      databaseUrl,
-      "UPDATE registration_orders SET status = $1, ended_at = $2 WHERE domain_name = 'over.example'",
-      [order, ended],
-    );
+    await runSql(databaseUrl, "UPDATE orders SET status = $1, ended_at = $2 WHERE domain_name = 'over.example'", [
+      order,
+      ended,
+    ]);
     const reply = await send("GET", headers.location ?? "");
     assert.equal(reply.status, 200);
     const completion = { estimate: "2026-05-01T10:00:00Z" };

@@ -45,7 +45,7 @@ test("with the code that its holder has ordered, another registrar can request a
   const { auth_code: code, domain_name, expires_at } = await readCode(stage);
   assert.equal(domain_name, name);
   assert.equal(registrysCode(stage), code);
-  const [row] = await runSql<{ ended_at: Date }>(gateway.databaseUrl, "SELECT ended_at FROM changes");
+  const [row] = await runSql<{ ended_at: Date }>(gateway.databaseUrl, "SELECT ended_at FROM orders");
   assert.equal(Date.parse(expires_at) - row!.ended_at.getTime(), 336 * 3_600_000);
   const gainer = await RawClient.login(gateway.registry, "rival", "rival-pw-1");
   t.after(() => gainer.close());
@@ -102,7 +102,7 @@ test("a code that is ordered while an earlier one ends is not replaced with it",
   hold.release();
   assert.equal((await gateway.settled(reseller, placed)).status, "Finished");
   assert.equal((await readCode(stage)).auth_code, registrysCode(stage));
-  const replacements = "SELECT FROM changes WHERE input ? 'replaces'";
+  const replacements = "SELECT FROM orders WHERE input ? 'replaces'";
   assert.deepEqual(await runSql(gateway.databaseUrl, replacements), []);
 });
 
@@ -110,7 +110,7 @@ test("the order that replaces a spent code leaves a newer one as it is", async (
   const { stage, clock } = await startSteered(t, { registry: { ...quick, backoffFirstMs: 200 } });
   const { gateway, reseller } = stage;
   await change(stage, "POST", target);
-  const placed = "SELECT change_code FROM changes WHERE input ? 'replaces'";
+  const placed = "SELECT order_code FROM orders WHERE input ? 'replaces'";
   // While the registry cannot be reached, both orders are placed.
   await gateway.registry.pause();
   clock.skip(337);
@@ -118,12 +118,12 @@ test("the order that replaces a spent code leaves a newer one as it is", async (
   const newer = await order(stage, "POST", target);
   await runSql(
     gateway.databaseUrl,
-    "UPDATE changes SET next_step_at = next_step_at + interval '1 hour' WHERE input ? 'replaces'",
+    "UPDATE orders SET next_step_at = next_step_at + interval '1 hour' WHERE input ? 'replaces'",
   );
   await gateway.registry.resume();
   assert.equal((await gateway.settled(reseller, newer)).status, "Finished");
-  const [replacement] = await runSql<{ change_code: string }>(gateway.databaseUrl, placed);
-  assert.equal((await gateway.settled(reseller, `/orders/${replacement!.change_code}`)).status, "Cancelled");
+  const [replacement] = await runSql<{ order_code: string }>(gateway.databaseUrl, placed);
+  assert.equal((await gateway.settled(reseller, `/orders/${replacement!.order_code}`)).status, "Cancelled");
   assert.equal((await readCode(stage)).auth_code, registrysCode(stage));
 });
 
@@ -162,7 +162,7 @@ test("no code is issued that would not help: for a locked or fresh name, or wher
   assert.ok(tooYoung.error_text.includes(allowed), tooYoung.error_text);
   assert.match(assertError(await refusal("a.mailing"), "auth_code_not_issued").error_text, /registrant/);
   assert.match(assertError(await refusal("a.open"), "auth_code_not_issued").error_text, /without one/);
-  assert.equal((await runSql(gateway.databaseUrl, "SELECT FROM changes WHERE kind = 'auth-code'")).length, 0);
+  assert.equal((await runSql(gateway.databaseUrl, "SELECT FROM orders WHERE kind = 'auth-code'")).length, 0);
 });
 
 test("a code is nowhere in clear: not in the database, orders, stored answers, logs, notifications or the registry's journal", async (t) => {
@@ -174,9 +174,9 @@ test("a code is nowhere in clear: not in the database, orders, stored answers, l
   const answers = [(await gateway.send(reseller, "POST", target, { headers })).text];
   answers.push((await gateway.send(reseller, "POST", target, { headers })).text);
   const { auth_code: code } = await readCode(stage);
-  const placed = await runSql<{ change_code: string }>(gateway.databaseUrl, "SELECT change_code FROM changes");
+  const placed = await runSql<{ order_code: string }>(gateway.databaseUrl, "SELECT order_code FROM orders");
   assert.equal(placed.length, 1);
-  answers.push((await gateway.send(reseller, "GET", `/orders/${placed[0]!.change_code}`)).text);
+  answers.push((await gateway.send(reseller, "GET", `/orders/${placed[0]!.order_code}`)).text);
   answers.push((await gateway.send(reseller, "GET", `/domains/${name}`)).text);
   const journal = JSON.stringify(gateway.registry.store.journal.entries({ name }));
   const places = {
@@ -191,7 +191,7 @@ test("a code is nowhere in clear: not in the database, orders, stored answers, l
       assert.ok(text.length > 0 && !text.includes(written), `${place}, as ${form}`);
     }
   }
-  const kept = "SELECT FROM changes WHERE secret_sealed IS NOT NULL";
+  const kept = "SELECT FROM orders WHERE secret_sealed IS NOT NULL";
   assert.deepEqual(await runSql(gateway.databaseUrl, kept), [], "the order's copy is erased at its end");
 });
 

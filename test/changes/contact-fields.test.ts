@@ -67,7 +67,7 @@ test("under /v2 a registrant has such fields too", async (t) => {
   const { body } = registrationOfV2();
   const job = await gateway.send(stage.reseller, "POST", "/v2/domains/registrations", { body });
   assert.equal(job.status, 202, job.text);
-  const orders = "SELECT order_code FROM registration_orders";
+  const orders = "SELECT order_code FROM orders";
   const [order] = await runSql<{ order_code: string }>(gateway.databaseUrl, orders);
   const ended = await gateway.settled(stage.reseller, `/domains/registrations/${order!.order_code}`);
   assert.equal(ended.status, "Finished");

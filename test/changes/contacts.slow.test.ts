@@ -273,7 +273,7 @@ test("each field that is not valid is named, and nothing is ordered", async (t) 
   }
   assert.deepEqual(await refusedFields(stage, {}), ["registrant"]);
   assert.deepEqual(await refusedFields(stage, { billing: ada }), ["billing"], "a role that the registry does not have");
-  assert.deepEqual(await runSql(stage.gateway.databaseUrl, "SELECT FROM changes"), []);
+  assert.deepEqual(await runSql(stage.gateway.databaseUrl, "SELECT FROM orders"), []);
 });
 
 test("a number is taken without its dot, a country in small letters, and an empty text is left out", async (t) => {

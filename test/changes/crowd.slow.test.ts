@@ -98,7 +98,7 @@ test("registrations of others come before a thousand changes that wait, and all 
     hold = holdChanges();
   }
   hold.release();
-  const open = "SELECT FROM changes WHERE ended_at IS NULL";
+  const open = "SELECT FROM orders WHERE ended_at IS NULL";
   const left = (await runSql(gateway.databaseUrl, open)).length;
   t.diagnostic(`${left} changes were left when the last registration ended`);
   assert.ok(left > 0, "no registration has waited for the last change");
@@ -110,7 +110,7 @@ test("registrations of others come before a thousand changes that wait, and all 
   t.diagnostic(`commands between check and create: ${before}`);
   assert.ok(percentile(before, 0.5) < changeCommandsMax, `commands before them: ${before}`);
   await until("all changes have ended", async () => (await runSql(gateway.databaseUrl, open)).length === 0);
-  const finished = "SELECT FROM changes WHERE status = 'Finished'";
+  const finished = "SELECT FROM orders WHERE status = 'Finished'";
   assert.equal((await runSql(gateway.databaseUrl, finished)).length, locations.length);
   const delegated = names.filter((name) => gateway.registry.store.domains.find(name)?.delegation?.servers.length === 2);
   assert.equal(delegated.length, namesCount);

@@ -190,7 +190,7 @@ test("the schedule's delete waits for an operator as well, and the name keeps it
   const { order_code: code } = (await renewalOf(stage.gateway, name))!;
   const [row] = await runSql<{ status: string }>(
     stage.gateway.databaseUrl,
-    "SELECT status FROM changes WHERE change_code = $1",
+    "SELECT status FROM orders WHERE order_code = $1",
     [code],
   );
   assert.equal(row?.status, "Processing");

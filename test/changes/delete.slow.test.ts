@@ -168,7 +168,7 @@ test("without its confirmation nothing is deleted", async (t) => {
     assert.equal(reply.status, 400, query);
     assert.match(reply.text, /"field":"confirm"/);
   }
-  assert.deepEqual(await runSql(gateway.databaseUrl, "SELECT FROM changes"), []);
+  assert.deepEqual(await runSql(gateway.databaseUrl, "SELECT FROM orders"), []);
   assert.equal(
     (await gateway.send(reseller, "DELETE", "/domains/nobodys.example?confirm=nobodys.example")).status,
     404,

@@ -30,7 +30,7 @@ const openAlarms = ({ gateway }: Stage) =>
   );
 
 /** A day passes without success. @returns the note of the alarm */
-async function callsOperator(stage: Stage, clock: SteeredClock, table: "changes" | "registration_orders") {
+async function callsOperator(stage: Stage, clock: SteeredClock, table: "changes" | "orders") {
   const { databaseUrl } = stage.gateway;
   const failed = `SELECT FROM ${table} WHERE ended_at IS NULL AND backoff_count > 2`;
   await until("tries have failed", async () => (await runSql(databaseUrl, failed)).length === 1);
@@ -100,7 +100,7 @@ test("an operator is called about a registration whose contact the registry neve
   const { gateway } = stage;
   const other: Stage = { gateway, reseller: await gateway.addReseller() };
   const { location } = await place(gateway, other.reseller, "contactless.example");
-  assert.match(await callsOperator(stage, clock, "registration_orders"), /for a day every try has failed.*2400/);
+  assert.match(await callsOperator(stage, clock, "orders"), /for a day every try has failed.*2400/);
   gateway.registry.setFaults({ commands: [] });
   clock.skip(1);
   assert.equal((await gateway.settled(other.reseller, location)).status, "Finished");

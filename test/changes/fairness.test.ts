@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { dueValueChanges } from "#domains/managing/due-changes.ts";
+import { dueValues } from "#domains/orders/due.ts";
 import { assertError } from "../harness/assert-reply.ts";
 import { startTestGateway, type TestGateway } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
@@ -61,7 +61,7 @@ test("orders that set a value hold at most half of the sessions, and an urgent o
   assert.equal(store.domains.find("single.example"), undefined);
 });
 
-const insertOrders = `INSERT INTO changes (change_code, reseller_id, domain_name, registry_id, kind, input, is_urgent, status,
+const insertOrders = `INSERT INTO orders (order_code, reseller_id, domain_name, registry_id, kind, input, is_urgent, status,
     next_step_at, created_at, updated_at)
   SELECT concat('CHG-', n, ' of ', $1::bigint, ' at ', $3::text), $1, concat('n', n, '-', $1::bigint, '.example'), 'sandbox', 'transfer-lock', '{}', false,
     'NotProvisioned', now() + $3::text::interval, now(), now() FROM generate_series(1, $2::int) AS n`;
@@ -79,8 +79,8 @@ type Waiting = Awaited<ReturnType<typeof startWaiting>>;
 
 /** Takes orders as the engine does, this many at a time. @returns whose they were, by resellers' numbers */
 async function take({ gateway: { context, databaseUrl }, resellers }: Waiting, counts: readonly number[]) {
-  const rows = dueValueChanges(context, context.registries[0]!);
-  const stored = await runSql<{ id: string; reseller_id: string }>(databaseUrl, "SELECT id, reseller_id FROM changes");
+  const rows = dueValues(context, context.registries[0]!);
+  const stored = await runSql<{ id: string; reseller_id: string }>(databaseUrl, "SELECT id, reseller_id FROM orders");
   const numberOf = (id: number) => {
     const owner = stored.find((row) => Number(row.id) === id)?.reseller_id;
     return resellers.findIndex((reseller) => reseller.id === Number(owner));
@@ -120,10 +120,10 @@ test("when nothing is due, the order that is due next says how long to wait", as
   const { gateway, insert } = await startWaiting(t);
   await insert(0, 2, "2 hours");
   await insert(1, 1, "1 hour");
-  const rows = dueValueChanges(gateway.context, gateway.context.registries[0]!);
+  const rows = dueValues(gateway.context, gateway.context.registries[0]!);
   const [next, ...others] = await rows.first(5, []);
   assert.deepEqual(others, []);
-  const earliest = "SELECT id FROM changes ORDER BY next_step_at LIMIT 1";
+  const earliest = "SELECT id FROM orders ORDER BY next_step_at LIMIT 1";
   assert.equal(next?.id, Number((await runSql<{ id: string }>(gateway.databaseUrl, earliest))[0]!.id));
 });
 

@@ -126,7 +126,7 @@ test("an order that loses its name to another reseller gives its place back", as
   assert.equal((await placedToday(first)) + (await placedToday(second)), 10);
 });
 
-const openOrders = `INSERT INTO changes (change_code, reseller_id, domain_name, registry_id, kind, input, is_urgent, status,
+const openOrders = `INSERT INTO orders (order_code, reseller_id, domain_name, registry_id, kind, input, is_urgent, status,
     next_step_at, created_at, updated_at)
   SELECT concat('CHG-', n, ' of ', $1::bigint), $1, concat('open-', n, '-', $1::bigint, '.example'), 'sandbox', $3, '{}', $4,
     'NotProvisioned', $5::timestamptz + interval '1 day', $5, $5 FROM generate_series(1, $2::int) AS n`;

@@ -24,11 +24,11 @@ test("what the reseller orders about the lock itself counts more than the profil
   const { gateway, reseller } = stage;
   const target = `/domains/${name}/transfer-lock`;
   assert.equal((await change(stage, "PUT", target, { transfer_locked: false })).status, "Finished");
-  const [placed] = await runSql<{ change_code: string }>(
+  const [placed] = await runSql<{ order_code: string }>(
     gateway.databaseUrl,
-    "SELECT change_code FROM changes ORDER BY id LIMIT 1",
+    "SELECT order_code FROM orders ORDER BY id LIMIT 1",
   );
-  assert.equal((await gateway.settled(reseller, `/orders/${placed!.change_code}`)).status, "Cancelled");
+  assert.equal((await gateway.settled(reseller, `/orders/${placed!.order_code}`)).status, "Cancelled");
   assert.equal(received(stage, name, "domain:update").length, 0);
 });
 
@@ -39,7 +39,7 @@ test("a registration that fails locks nothing, and neither does one under a suff
   const { location } = await place(gateway, reseller, "code-2308-refused.example");
   assert.equal((await gateway.settled(reseller, location)).status, "FailedValidation");
   await own(stage, "unlocked.open");
-  assert.deepEqual(await runSql(gateway.databaseUrl, "SELECT FROM changes"), []);
+  assert.deepEqual(await runSql(gateway.databaseUrl, "SELECT FROM orders"), []);
 });
 
 test("registrations that end at the same moment each get their lock", async (t) => {

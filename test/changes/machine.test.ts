@@ -88,7 +88,7 @@ test("while the registry is away an order waits, and goes on when it is back (ro
   const stage = await startStage(t, [name], { registry: { backoffFirstMs: 50 } });
   stage.gateway.registry.pause();
   const location = await order(stage, "PUT", target, locked);
-  const failed = "SELECT FROM changes WHERE backoff_count > 0";
+  const failed = "SELECT FROM orders WHERE backoff_count > 0";
   await until("a step has failed", async () => (await runSql(stage.gateway.databaseUrl, failed)).length > 0);
   stage.gateway.registry.resume();
   assert.equal((await stage.gateway.settled(stage.reseller, location)).status, "Finished");

@@ -59,7 +59,7 @@ test("each host is a step of its own, and only the name's own update is verified
   const stage = await startStage(t, [name]);
   const servers = [{ name: `ns1.${name}`, addresses: ["9.9.9.9"] }, outside[0]];
   assert.equal((await change(stage, "PUT", target, { name_servers: servers })).status, "Finished");
-  const history = "SELECT event FROM change_history ORDER BY id";
+  const history = "SELECT event FROM order_history ORDER BY id";
   const events = await runSql<{ event: string }>(stage.gateway.databaseUrl, history);
   const expected = ["requested", "started", "prepared", "prepared", "answered", "done"];
   assert.deepEqual(
@@ -76,7 +76,7 @@ test("a new host below a name of the reseller is refused without addresses, and 
     const { validation_errors: [error] = [] } = reply.body as { validation_errors?: { field: string }[] };
     assert.deepEqual([reply.status, error?.field], [400, "name_servers/1/addresses"], reply.text);
   }
-  assert.deepEqual(await runSql(gateway.databaseUrl, "SELECT FROM changes WHERE kind = 'nameservers'"), []);
+  assert.deepEqual(await runSql(gateway.databaseUrl, "SELECT FROM orders WHERE kind = 'nameservers'"), []);
 });
 
 test("a host that was given addresses before needs none, although no name uses it any more", async (t) => {

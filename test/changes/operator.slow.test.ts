@@ -38,7 +38,7 @@ test("an operator cancels an order of which nothing was sent, and no other (row 
   const { gateway, reseller } = stage;
   gateway.registry.pause();
   const waiting = await order(stage, "PUT", target, { transfer_locked: true });
-  const failed = "SELECT FROM changes WHERE backoff_count > 0";
+  const failed = "SELECT FROM orders WHERE backoff_count > 0";
   await until("a step has failed", async () => (await runSql(gateway.databaseUrl, failed)).length > 0);
   await operated(gateway, "orders", "cancel", codeOf(waiting));
   assert.equal((await gateway.settled(reseller, waiting)).status, "Cancelled");
@@ -62,7 +62,7 @@ test("an operator settles an order that the registry never shows as done, unless
     queueMicrotask(() => store.domains.put({ ...row, statuses: [] }));
   });
   const location = await order(stage, "PUT", target, { transfer_locked: true });
-  const unseen = "SELECT FROM change_history WHERE event = 'not-seen'";
+  const unseen = "SELECT FROM order_history WHERE event = 'not-seen'";
   await until("it is not shown", async () => (await runSql(gateway.databaseUrl, unseen)).length > 0);
   const settled = await operate(gateway, "orders", "settle", codeOf(location), "--as", "failed", "--note", "undone");
   assert.equal(settled.code, 0, settled.stderr);

@@ -77,7 +77,7 @@ test("an operator who settles the pending order lets the renewal continue, and i
 test("another update waits for the pending one: the registry does not show yet what it will change", async (t) => {
   const { stage, clock, pending } = await startPending(t);
   const next = await order(stage, "PUT", target, { name_servers: [] });
-  const looks = `SELECT FROM changes WHERE change_code = '${codeOf(next)}' AND next_step_at > created_at + interval '10 s'`;
+  const looks = `SELECT FROM orders WHERE order_code = '${codeOf(next)}' AND next_step_at > created_at + interval '10 s'`;
   await until("its turn has not come", async () => (await runSql(stage.gateway.databaseUrl, looks)).length === 1);
   assert.equal((await shown(stage, next)).status, "NotProvisioned");
   await stage.gateway.registry.decide(name, "approve");

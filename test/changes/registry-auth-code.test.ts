@@ -42,7 +42,7 @@ test("a registry that shows no code leaves the order open, and nothing is invent
   const stage = await startStage(t, [name], { sandbox: { authInfo: "registry" }, registry: { authInfo: "shown" } });
   const { gateway, reseller } = stage;
   const { headers } = await gateway.send(reseller, "POST", target);
-  const why = "SELECT note FROM change_history WHERE note LIKE '%shows no auth code%'";
+  const why = "SELECT note FROM order_history WHERE note LIKE '%shows no auth code%'";
   await until("it says why", async () => (await runSql(gateway.databaseUrl, why)).length > 0);
   const { body } = await gateway.send(reseller, "GET", headers.location ?? "");
   assert.ok(!("ended_at" in (body as object)));

@@ -153,7 +153,7 @@ test("an order that needs an object while it is being deleted waits, and gets a 
   await hold.reached(1);
   const location = await order(stage, "PUT", target, { tech: ada });
   await until("the order has tried", async () => {
-    const failures = "SELECT FROM changes WHERE ended_at IS NULL AND backoff_count > 0";
+    const failures = "SELECT FROM orders WHERE ended_at IS NULL AND backoff_count > 0";
     return (await runSql(stage.gateway.databaseUrl, failures)).length > 0;
   });
   hold.release();

@@ -14,18 +14,18 @@ const delayMsMax = 30;
 const ds = (digit: string) => ({ ds: [{ key_tag: 1, algorithm: 13, digest_type: 2, digest: digit.repeat(64) }] });
 
 /** An order that nothing will wake: it waits, and there is no other one about its name. */
-const stalled = `SELECT id FROM changes AS waiting WHERE domain_name = $1 AND ended_at IS NULL
+const stalled = `SELECT id FROM orders AS waiting WHERE domain_name = $1 AND ended_at IS NULL
   AND next_step_at > now() + interval '5 s'
-  AND NOT EXISTS (SELECT FROM changes WHERE domain_name = $1 AND ended_at IS NULL AND id <> waiting.id)`;
+  AND NOT EXISTS (SELECT FROM orders WHERE domain_name = $1 AND ended_at IS NULL AND id <> waiting.id)`;
 
-const open = "SELECT FROM changes WHERE domain_name = $1 AND ended_at IS NULL";
+const open = "SELECT FROM orders WHERE domain_name = $1 AND ended_at IS NULL";
 
 async function untilEnded({ signal }: TestContext, database: Pool, name: string): Promise<number> {
   let stalls = 0;
   while ((await database.query(open, [name])).rows.length > 0) {
     for (const { id } of (await database.query(stalled, [name])).rows) {
       stalls += 1;
-      await database.query("UPDATE changes SET next_step_at = now() WHERE id = $1", [id]);
+      await database.query("UPDATE orders SET next_step_at = now() WHERE id = $1", [id]);
     }
     signal.throwIfAborted();
     await sleep(5);

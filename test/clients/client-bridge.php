@@ -9,7 +9,6 @@ require dirname(__DIR__, 2) . '/client/php/autoload.php';
 use Deedhouse\Answer;
 use Deedhouse\Client;
 use Deedhouse\Clock;
-use Deedhouse\ExportableItems;
 use Deedhouse\PlacedAccount;
 use Deedhouse\PlacedOrder;
 use Deedhouse\RetryNotice;
@@ -92,27 +91,21 @@ final class Bridge
             return [];
         }
         if ($method === 'methods') {
-            return ['close', ...self::methodsOf($this->client)];
+            return array_values(array_diff(get_class_methods(Client::class), ['__construct']));
         }
         $args = array_map(fn (mixed $value): mixed => $value === 'placed!' ? $this->placed : $value, $args);
-        [$path, $how] = [...explode('().', $method), ''];
+        if (str_starts_with($method, 'export')) {
+            return $this->export($method, $args);
+        }
         $statuses = [];
-        if (preg_match('/\\.(finished|provisioned|wait)$/', $path) === 1) {
+        if (in_array($method, ['finished', 'provisioned'], true)) {
             $args['onStatus'] = static function (Answer $answer) use (&$statuses): void {
                 $statuses[] = $answer->data['status'];
             };
         }
-        $ofList = $how === '' ? [] : array_intersect_key($args, array_flip(['skip', 'take', 'file', 'mode']));
-        $names = explode('.', $path);
-        $name = array_pop($names);
-        $collection = array_reduce($names, static fn (object $outer, string $inner): object => $outer->{$inner}, $this->client);
-        $result = $collection->{$name}(...array_diff_key($args, $ofList));
-        if ($how !== '') {
-            $result = $how === 'csv' ? self::export($result, $ofList) : $result->page(...$ofList);
-        }
-        if ($result instanceof Traversable) {
-            $items = $result instanceof Generator ? $result : $result->getIterator();
-            return ['items' => iterator_to_array(new LimitIterator(new NoRewindIterator($items), 0, $itemsMax ?? -1), false)];
+        $result = $this->client->{$method}(...$args);
+        if ($result instanceof Generator) {
+            return ['items' => iterator_to_array(new LimitIterator(new NoRewindIterator($result), 0, $itemsMax ?? -1), false)];
         }
         if ($result instanceof PlacedOrder || $result instanceof PlacedAccount) {
             $this->placed = $result;
@@ -120,29 +113,17 @@ final class Bridge
         return $result instanceof Answer ? [...get_object_vars($result), ...($statuses === [] ? [] : ['statuses' => $statuses])] : $result;
     }
 
-    /** @return list<string> as `hosting.packs.list` */
-    private static function methodsOf(object $outer, string $path = ''): array
-    {
-        $found = [];
-        foreach (get_object_vars($outer) as $name => $inner) {
-            $own = array_diff(get_class_methods($inner), ['__construct']);
-            $found = [...$found, ...array_map(static fn (string $method): string => "{$path}{$name}.{$method}", $own)];
-            $found = [...$found, ...self::methodsOf($inner, "{$path}{$name}.")];
-        }
-        return $found;
-    }
-
     /**
      * Writes a list to `file`, opened with `mode`.
      *
-     * @param array<string, string> $args
+     * @param array<string, mixed> $args
      * @return array{peakBytes: int}
      */
-    private static function export(ExportableItems $list, array $args): array
+    private function export(string $method, array $args): array
     {
         $to = isset($args['file']) ? fopen($args['file'], $args['mode'] ?? 'wb') : null;
         memory_reset_peak_usage();
-        $list->csv($to);
+        $this->client->{$method}($to, ...array_diff_key($args, ['file' => 1, 'mode' => 1]));
         return ['peakBytes' => memory_get_peak_usage()];
     }
 }

@@ -6,7 +6,6 @@ Each line is JSON: first the client's options, then calls.
 import dataclasses
 import itertools
 import json
-import operator
 import sys
 import time
 import tracemalloc
@@ -18,7 +17,6 @@ sys.dont_write_bytecode = True
 
 import deedhouse  # noqa: E402
 from deedhouse import signing  # noqa: E402
-from deedhouse.resource import Resource  # noqa: E402
 
 
 class InstantClock:
@@ -42,6 +40,8 @@ class InstantClock:
 def as_json(value):
     if dataclasses.is_dataclass(value):
         return {**dataclasses.asdict(value), "type": type(value).__name__}
+    if isinstance(value, types.GeneratorType):
+        return {"items": list(value)}
     return value
 
 
@@ -64,21 +64,12 @@ def make_client(options):
     return client, clock, notices
 
 
-def methods_of(collection, path=""):
-    names = [name for name in dir(collection) if not name.startswith("_")]
-    for name in names:
-        value = getattr(collection, name)
-        if isinstance(value, Resource):
-            yield from methods_of(value, f"{path}{name}.")
-        elif path or name == "close":
-            yield f"{path}{name}"
-
-
-def export(items, file, parts_max):
+def export(client, method, args, parts_max):
     """Writes a list, or its first parts, to ``file``."""
+    path = args.pop("file")
     tracemalloc.start()
-    with open(file, "wb") as file:
-        parts = items.csv()
+    with open(path, "wb") as file:
+        parts = getattr(client, method)(**args)
         for part in itertools.islice(parts, parts_max):
             file.write(part)
         parts.close()
@@ -93,26 +84,18 @@ def call(client, placed, method, args, items_max=None):
     if method == "open":
         return make_client(args)
     if method == "methods":
-        return list(methods_of(client))
+        return [name for name in dir(deedhouse.Client) if not name.startswith("_")]
     # The order or account that the last call has placed.
     args = {
         name: placed if value == "placed!" else value for name, value in args.items()
     }
-    path, _, how = method.partition("().")
+    if method.startswith("export_"):
+        return export(client, method, args, items_max)
     statuses = []
-    if path.endswith((".finished", ".provisioned", ".wait")):
+    if method in ("finished", "provisioned"):
         args["on_status"] = lambda answer: statuses.append(answer.data["status"])
-    of_list = {
-        name: args.pop(name)
-        for name in ("skip", "take", "file")
-        if how and name in args
-    }
-    result = operator.attrgetter(path)(client)(**args)
-    if how == "page":
-        return result.page(**of_list)
-    if how == "csv":
-        return export(result, **of_list, parts_max=items_max)
-    if isinstance(result, (deedhouse.Items, types.GeneratorType)):
+    result = getattr(client, method)(**args)
+    if isinstance(result, types.GeneratorType) and items_max:
         return {"items": list(itertools.islice(result, items_max))}
     if statuses:
         return {**as_json(result), "statuses": statuses}

@@ -63,22 +63,23 @@ const calls: Record<string, (args: Args) => unknown> = {
     >[0];
     return { stringToSign: stringToSign(input), authorization: authorizationHeader(input) };
   },
-  "domains.list().page": (options) => client.domains.list().page(options),
-  "domains.get": ({ domainName }) => client.domains.get(domainName),
-  "domains.register": ({ domainName, ...options }) => client.domains.register(domainName, options),
-  "domains.renew": ({ domainName, ...term }) => client.domains.renew(domainName, term),
-  "domains.delete": ({ domainName }) => client.domains.delete(domainName),
-  "domains.restore": ({ domainName, ...options }) => client.domains.restore(domainName, options),
-  "hosting.list().page": () => client.hosting.list().page(),
-  "hosting.create": (account) => client.hosting.create(account),
-  "hosting.setPassword": ({ identifier, password }) => client.hosting.setPassword(identifier, password),
-  "hosting.delete": ({ identifier }) => client.hosting.delete(identifier),
-  "orders.finished": (args) => {
+  listDomains: (options) => client.listDomains(options),
+  getDomain: ({ domainName }) => client.getDomain(domainName),
+  registerDomain: ({ domainName, ...options }) => client.registerDomain(domainName, options),
+  renewDomain: ({ domainName, ...term }) => client.renewDomain(domainName, term),
+  deleteDomain: ({ domainName }) => client.deleteDomain(domainName),
+  restoreDomain: ({ domainName, ...options }) => client.restoreDomain(domainName, options),
+  listHostingAccounts: () => client.listHostingAccounts(),
+  createHostingAccount: (account) => client.createHostingAccount(account),
+  setHostingPassword: ({ identifier, password }) => client.setHostingPassword(identifier, password),
+  suspendHostingAccount: ({ identifier, ...options }) => client.suspendHostingAccount(identifier, options),
+  unsuspendHostingAccount: ({ identifier }) => client.unsuspendHostingAccount(identifier),
+  deleteHostingAccount: ({ identifier }) => client.deleteHostingAccount(identifier),
+  finished: (args) => {
     const order = args.order === "placed!" ? (placed as PlacedOrder) : args.order;
-    return wait<Order>((options) => client.orders.finished(order, options), args);
+    return wait<Order>((options) => client.finished(order, options), args);
   },
-  "hosting.provisioned": (args) =>
-    wait<HostingAccount>((options) => client.hosting.provisioned(args.account, options), args),
+  provisioned: (args) => wait<HostingAccount>((options) => client.provisioned(args.account, options), args),
 };
 
 /** An answer, with what was placed beside its data. */

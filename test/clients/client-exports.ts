@@ -48,11 +48,11 @@ export async function testExports(language: Language): Promise<void> {
   test(`${name}: writes each list with its filters as the service sends it`, async () => {
     const { client, sent } = await stage(3);
     const lists: [string, object, string][] = [
-      ["domains.list().csv", {}, "/domains"],
-      ["domains.list().csv", { willRenew: false, namePrefix: "name-" }, "/domains?will_renew=false&name_prefix=name-"],
-      ["orders.list().csv", { status: "Errors" }, "/orders?status=Errors"],
-      ["renewals.list().csv", { status: "Lapsing" }, "/renewals?status=Lapsing"],
-      ["domains.departures().csv", {}, "/domains/departures"],
+      ["exportDomains", {}, "/domains"],
+      ["exportDomains", { willRenew: false, namePrefix: "name-" }, "/domains?will_renew=false&name_prefix=name-"],
+      ["exportOrders", { status: "Errors" }, "/orders?status=Errors"],
+      ["exportRenewals", { status: "Lapsing" }, "/renewals?status=Lapsing"],
+      ["exportDepartures", {}, "/domains/departures"],
     ];
     for (const [method, filters, target] of lists) {
       await client.get(method, { file, ...filters });
@@ -65,7 +65,7 @@ export async function testExports(language: Language): Promise<void> {
 
   test(`${name}: a list of any length takes little memory`, async () => {
     const { client } = await stage(manyNames);
-    const { peakBytes } = await client.get("domains.list().csv", { file });
+    const { peakBytes } = await client.get("exportDomains", { file });
     assert.ok(statSync(file).size > 8 * 1024 * 1024);
     assert.ok(Number(peakBytes) < peakBytesMax, `${peakBytes} bytes`);
   });
@@ -73,7 +73,7 @@ export async function testExports(language: Language): Promise<void> {
   test(`${name}: an answer that is lost before it begins is asked for again`, async () => {
     const { client, sent } = await stage(2);
     relay.faults.push("answer lost");
-    const { retries, error } = await client.say("domains.list().csv", { file });
+    const { retries, error } = await client.say("exportDomains", { file });
     assert.equal(error, undefined);
     // The nonce of a read stays used, so the second retry is signed again.
     assert.deepEqual(retries, [1, 2]);
@@ -83,7 +83,7 @@ export async function testExports(language: Language): Promise<void> {
   test(`${name}: a list that breaks off is an error, and is not begun again`, async () => {
     const { client } = await stage(manyNames);
     relay.faults.push({ bytes: -10 });
-    const broken = await client.say("domains.list().csv", { file });
+    const broken = await client.say("exportDomains", { file });
     assert.equal(broken.error?.type, "NoAnswer");
     assert.match(broken.error.message, /the list broke off, so it is not whole/);
     assert.deepEqual(broken.retries, []);
@@ -92,7 +92,7 @@ export async function testExports(language: Language): Promise<void> {
 
   test(`${name}: a refusal is the service's error, and nothing is written`, async () => {
     const { client } = await stage(1);
-    const refused = await client.fail("orders.list().csv", { file, status: "Unknown" });
+    const refused = await client.fail("exportOrders", { file, status: "Unknown" });
     assert.deepEqual([refused.type, refused.errorCode], ["Api", "bad_request"]);
     assert.equal(statSync(file).size, 0);
   });
@@ -101,10 +101,10 @@ export async function testExports(language: Language): Promise<void> {
   if (name === "PHP") return;
   test(`${name}: a program can stop in the middle of a list`, async () => {
     const { client } = await stage(manyNames);
-    await client.get("domains.list().csv", { file }, 1);
+    await client.get("exportDomains", { file }, 1);
     assert.ok(statSync(file).size < 1_000_000);
-    assert.equal((await client.data<unknown[]>("domains.list().page", { take: 2 })).length, 2);
-    await client.get("domains.list().csv", { file });
+    assert.equal((await client.data<unknown[]>("listDomains", { take: 2 })).length, 2);
+    await client.get("exportDomains", { file });
     assert.ok(statSync(file).size > 8 * 1024 * 1024);
   });
 }

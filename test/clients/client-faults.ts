@@ -50,8 +50,8 @@ async function startStage(
 const ordersOf = ({ gateway }: Stage, name: string) =>
   runSql(
     gateway.databaseUrl,
-    `SELECT order_code AS code FROM registration_orders WHERE domain_name = $1
-     UNION ALL SELECT change_code FROM changes WHERE domain_name = $1`,
+    `SELECT order_code AS code FROM orders WHERE domain_name = $1
+     UNION ALL SELECT order_code FROM orders WHERE domain_name = $1`,
     [name],
   );
 
@@ -93,15 +93,15 @@ async function orderOnce(stage: Stage, domainName: string, these: NetworkFault[]
     relay.faults.push(...these);
     const placed = await client.get(method, { domainName, ...args });
     assert.deepEqual(relay.faults, []);
-    const ended = await client.get("orders.finished", { order: placed.orderCode });
+    const ended = await client.get("finished", { order: placed.orderCode });
     assert.equal((ended.data as Fields).status, "Finished");
     return placed.orderCode;
   };
-  const registration = await order("domains.register", {});
+  const registration = await order("registerDomain", {});
   assert.deepEqual(await ordersOf(stage, domainName), [{ code: registration }]);
-  const { expiration_date: expirationDate } = await client.data("domains.get", { domainName });
-  const renewal = await order("domains.renew", { years: 1, expirationDate });
-  const deletion = await order("domains.delete", {});
+  const { expiration_date: expirationDate } = await client.data("getDomain", { domainName });
+  const renewal = await order("renewDomain", { years: 1, expirationDate });
+  const deletion = await order("deleteDomain", {});
   const codes = (await ordersOf(stage, domainName)).map(({ code }) => code);
   assert.deepEqual(new Set(codes), new Set([registration, renewal, deletion]));
   assert.equal(codes.length, 3);
@@ -113,9 +113,9 @@ async function hostOnce(stage: Stage, identifier: string, servicePackId: string,
   const { client, relay, gateway } = stage;
   relay.faults.push(...these);
   const password = "correct-horse-battery";
-  const placed = await client.get("hosting.create", { identifier, servicePackId, password });
+  const placed = await client.get("createHostingAccount", { identifier, servicePackId, password });
   assert.equal(placed.identifier, identifier);
-  await client.get("hosting.provisioned", { account: identifier });
+  await client.get("provisioned", { account: identifier });
   const version = async () =>
     (
       await runSql(gateway.databaseUrl, "SELECT wanted_version FROM hosting_accounts WHERE identifier = $1", [
@@ -124,14 +124,14 @@ async function hostOnce(stage: Stage, identifier: string, servicePackId: string,
     )[0]!.wanted_version as string;
   const before = await version();
   relay.faults.push(...these);
-  assert.equal((await client.get("hosting.setPassword", { identifier, password: `${password}-2` })).status, 202);
+  assert.equal((await client.get("setHostingPassword", { identifier, password: `${password}-2` })).status, 202);
   assert.equal(Number(await version()), Number(before) + 1);
   assert.deepEqual(relay.faults, []);
 }
 
 async function readOnce({ client, relay }: Stage, these: NetworkFault[]): Promise<void> {
   relay.faults.push(...these);
-  const found = await client.data<Fields[]>("hosting.list().page");
+  const found = await client.data<Fields[]>("listHostingAccounts");
   assert.ok(found.length > 0);
   assert.deepEqual(relay.faults, []);
 }
@@ -145,7 +145,7 @@ async function waitAsTold(t: TestContext, language: Language): Promise<void> {
     servicePackId: await stage.gateway.addPack(),
     password: "correct-horse-battery",
   };
-  const { slept } = await client.say("hosting.create", write);
+  const { slept } = await client.say("createHostingAccount", write);
   assert.deepEqual(slept, [7, 42]);
   const sent = relay.carried.map(({ fault: _fault, ...request }) => JSON.stringify(request));
   assert.deepEqual([sent.length, new Set(sent).size], [3, 1]);
@@ -163,7 +163,7 @@ async function signAgain(t: TestContext, language: Language): Promise<void> {
   relay.faults.push("answer lost", ...busy);
   const aheadSeconds = waits.reduce((sum, seconds) => sum + seconds, 0);
   assert.ok(aheadSeconds > windowSeconds);
-  const placing = client.say("domains.register", { domainName: "late.example" });
+  const placing = client.say("registerDomain", { domainName: "late.example" });
   // The first request is signed before the clock moves: its answer is lost.
   while (relay.carried.length < 2) await new Promise(setImmediate);
   clock.skip(aheadSeconds / 3_600);
@@ -187,22 +187,22 @@ async function tryAgainLater(t: TestContext, language: Language): Promise<void> 
   const { client, relay, reseller } = stage;
   relay.faults.push("answer lost");
   const write = { domainName: "later.example", idempotencyKey: "shop-order-17" };
-  assert.equal((await client.fail("domains.register", write)).type, "NoAnswer");
+  assert.equal((await client.fail("registerDomain", write)).type, "NoAnswer");
   const other = await startForeignClient(t, language, {
     url: `http://127.0.0.1:${relay.port}/v1`,
     apiKey: reseller.key.id,
     apiSecret: reseller.key.secret.reveal(),
   });
-  const placed = await other.get("domains.register", write);
+  const placed = await other.get("registerDomain", write);
   assert.deepEqual(await ordersOf(stage, "later.example"), [{ code: placed.orderCode }]);
 }
 
 async function reconnect(t: TestContext, language: Language): Promise<void> {
   const { client, relay } = await startStage(t, language, { worker: false }, 0);
-  await client.get("domains.list().page");
-  await client.get("domains.list().page");
+  await client.get("listDomains");
+  await client.get("listDomains");
   relay.reset();
-  await client.get("domains.list().page");
+  await client.get("listDomains");
   assert.equal(relay.carried.length, 3);
 }
 
@@ -225,13 +225,13 @@ async function checkCertificates(t: TestContext, language: Language): Promise<vo
   const other = await start({ cert: stranger.certificate, key: stranger.key });
   const settings = { apiKey: "0".repeat(32), apiSecret: "secret", isInstant: true };
   const client = await startForeignClient(t, language, { ...settings, url: trusted.url, caFile });
-  assert.deepEqual(await client.data("domains.list().page"), []);
+  assert.deepEqual(await client.data("listDomains"), []);
   for (const [url, own] of [
     [trusted.url, {}],
     [other.url, { caFile }],
   ] as const) {
     const refusing = await startForeignClient(t, language, { ...settings, url, ...own });
-    const { error, slept } = await refusing.say("domains.list().page");
+    const { error, slept } = await refusing.say("listDomains");
     assert.match(
       error?.message ?? "no error",
       /: its certificate is not trusted \(.+\); for a private authority, (give|start Node with)/,

@@ -100,7 +100,7 @@ function testRefusals(language: Language, rule: Rule): void {
         validation_errors: [{ error_code: "required", error_text: "Is missing.", field: "domain_name" }],
       },
     });
-    assert.deepEqual(await client.fail("domains.register", { domainName: "example.com" }), {
+    assert.deepEqual(await client.fail("registerDomain", { domainName: "example.com" }), {
       type: "Api",
       message: "Send a name. (bad_request, HTTP 400)",
       status: 400,
@@ -123,17 +123,17 @@ function testRefusals(language: Language, rule: Rule): void {
       { status: 200, body: [] },
     ]) {
       service.faults.push({ status, body, headers: { location: "/" } });
-      const { type, errorCode } = await client.fail("domains.get", { domainName: "example.com" });
+      const { type, errorCode } = await client.fail("getDomain", { domainName: "example.com" });
       assert.deepEqual([type, errorCode], ["Api", "unexpected_response"], `${status}`);
     }
     service.faults.push({ status: 202 });
-    assert.equal((await client.fail("domains.register", { domainName: "a.com" })).errorCode, "unexpected_response");
+    assert.equal((await client.fail("registerDomain", { domainName: "a.com" })).errorCode, "unexpected_response");
   });
 
   rule("refuses settings and keys that cannot be right", async (t) => {
     const { client, service } = await startClient(t, language);
     for (const idempotencyKey of ["", "two words", "line\r\nbreak: x", "é", "x".repeat(256)]) {
-      const { message } = await client.fail("domains.restore", { domainName: "example.com", idempotencyKey });
+      const { message } = await client.fail("restoreDomain", { domainName: "example.com", idempotencyKey });
       assert.match(String(message), /^an idempotency key has 1 to 255 printable ASCII characters without spaces$/);
     }
     assert.equal(service.seen.length, 0);
@@ -157,7 +157,7 @@ function testFailures(language: Language, rule: Rule): void {
     const { client, service } = await startClient(t, language);
     service.answers[registrations] = placed;
     service.faults.push(refuse(500, "internal_error"), refuse(503, "service_unavailable"));
-    const { result, slept, retries } = await client.say("domains.register", { domainName: "exämple.com", years: 2 });
+    const { result, slept, retries } = await client.say("registerDomain", { domainName: "exämple.com", years: 2 });
     assert.deepEqual([result?.orderCode, result?.checkAfterSeconds, result?.status], ["REG-00000000-001", 10, 202]);
     assert.equal(new Set(authorizations(service)).size, 1);
     assert.match(String(idempotencyKeys(service)[0]), /^[0-9a-f]{32}$/);
@@ -173,7 +173,7 @@ function testFailures(language: Language, rule: Rule): void {
     const { client, service } = await startClient(t, language);
     service.answers["GET /v1/domains/example.com"] = { status: 200, body: domain };
     service.faults.push("drop");
-    assert.deepEqual(await client.data("domains.get", { domainName: "example.com" }), domain);
+    assert.deepEqual(await client.data("getDomain", { domainName: "example.com" }), domain);
     const [first, resend, signedAgain] = authorizations(service);
     assert.equal(service.seen.length, 3);
     assert.equal(first, resend);
@@ -184,7 +184,7 @@ function testFailures(language: Language, rule: Rule): void {
     const { client, service } = await startClient(t, language);
     service.answers[registrations] = placed;
     service.faults.push("drop", refuse(409, "idempotency_in_progress"));
-    await client.get("domains.register", { domainName: "example.com", idempotencyKey: "order-17" });
+    await client.get("registerDomain", { domainName: "example.com", idempotencyKey: "order-17" });
     assert.ok(new Set(authorizations(service)).size > 1);
     assert.deepEqual([...new Set(idempotencyKeys(service))], ["order-17"]);
   });
@@ -195,11 +195,11 @@ function testFailures(language: Language, rule: Rule): void {
     service.answers["PUT /v1/hostingaccounts/a.example/password"] = { status: 202 };
     service.answers["DELETE /v1/hostingaccounts/a.example"] = { status: 202 };
     service.answers["GET /v1/domains/example.com"] = { status: 200, body: domain };
-    await client.get("domains.register", { domainName: "example.com" });
-    await client.get("domains.register", { domainName: "example.com" });
-    await client.get("hosting.setPassword", { identifier: "a.example", password: "x" });
-    await client.get("hosting.delete", { identifier: "a.example" });
-    await client.get("domains.get", { domainName: "example.com" });
+    await client.get("registerDomain", { domainName: "example.com" });
+    await client.get("registerDomain", { domainName: "example.com" });
+    await client.get("setHostingPassword", { identifier: "a.example", password: "x" });
+    await client.get("deleteHostingAccount", { identifier: "a.example" });
+    await client.get("getDomain", { domainName: "example.com" });
     const keys = idempotencyKeys(service);
     assert.equal(keys.pop(), undefined);
     assert.equal(new Set(keys).size, 4);
@@ -210,17 +210,17 @@ function testFailures(language: Language, rule: Rule): void {
     const { client, service } = await startClient(t, language);
     service.answers["GET /v1/domains?take=10"] = { status: 200, body: [] };
     service.faults.push(refuse(429, "rate_limit_exceeded", { "retry-after": "42" }));
-    assert.deepEqual((await client.say("domains.list().page", { take: 10 })).slept, [42]);
+    assert.deepEqual((await client.say("listDomains", { take: 10 })).slept, [42]);
     assert.equal(new Set(authorizations(service)).size, 1);
     service.faults.push(refuse(503, "service_unavailable", { "retry-after": "3600" }));
-    const { error, slept } = await client.say("domains.list().page", { take: 10 });
+    const { error, slept } = await client.say("listDomains", { take: 10 });
     assert.deepEqual([error?.status, error?.retryAfterSeconds, slept], [503, 3600, []]);
   });
 
   rule("gives up after the greatest number of retries, with the last error", async (t) => {
     const { client, service } = await startClient(t, language, { retriesMax: 2 });
     for (let count = 0; count < 5; count++) service.faults.push(refuse(503, "service_unavailable"));
-    assert.equal((await client.fail("domains.list().page")).errorCode, "service_unavailable");
+    assert.equal((await client.fail("listDomains")).errorCode, "service_unavailable");
     assert.equal(service.seen.length, 3);
   });
 
@@ -228,17 +228,17 @@ function testFailures(language: Language, rule: Rule): void {
     const { client, service } = await startClient(t, language);
     service.answers["GET /v1/domains"] = { status: 200, body: [] };
     service.faults.push(refuse(401, "authorization_timestamp_invalid"));
-    await client.get("domains.list().page");
+    await client.get("listDomains");
     const [before, after] = authorizations(service).map((header) => Number(header?.split(":").at(-1)));
     assert.ok(after! > before!);
     service.faults.push(refuse(401, "authorization_timestamp_invalid"), refuse(401, "authorization_timestamp_invalid"));
-    assert.equal((await client.fail("domains.list().page")).errorCode, "authorization_timestamp_invalid");
+    assert.equal((await client.fail("listDomains")).errorCode, "authorization_timestamp_invalid");
   });
 
   rule("an unreachable service is an error that says why", async (t) => {
     const { client, service } = await startClient(t, language);
     await service[Symbol.asyncDispose]();
-    const { error, slept } = await client.say("domains.list().page");
+    const { error, slept } = await client.say("listDomains");
     assert.equal(error?.type, "NoAnswer");
     assert.match(String(error?.message), /^no answer from http:\/\/127\.0\.0\.1:\d+: .*(refused|connect)/i);
     assert.equal(slept.length, 4);
@@ -251,7 +251,7 @@ function testFailures(language: Language, rule: Rule): void {
     t.after(() => silent.closeAllConnections());
     const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
     const { client } = await startClient(t, language, { url, timeoutSeconds: 0.05, retriesMax: 0 });
-    const { type, message } = await client.fail("domains.list().page");
+    const { type, message } = await client.fail("listDomains");
     assert.deepEqual([type, message], ["NoAnswer", `no answer from ${url} within 0.05 s`]);
   });
 }
@@ -261,7 +261,7 @@ function testWaiting(language: Language, rule: Rule): void {
     const { client, service } = await startClient(t, language);
     service.answers[registrations] = accepted("/v1/domains/registrations/REG-00000000-001", 7);
     service.answers[orderTarget] = answers;
-    const wait = (given: Fields = {}) => client.say("orders.finished", { order: "REG-00000000-001", ...given });
+    const wait = (given: Fields = {}) => client.say("finished", { order: "REG-00000000-001", ...given });
     return { client, service, wait };
   };
 
@@ -301,7 +301,7 @@ function testWaiting(language: Language, rule: Rule): void {
 
   rule("leaves the check-after of what was placed between looks where no other answer has one", async (t) => {
     const { client, wait } = await startWaiting(t, order("Processing"), order("Finished"));
-    await client.get("domains.register", { domainName: "example.com" });
+    await client.get("registerDomain", { domainName: "example.com" });
     assert.deepEqual((await wait({ order: "placed!" })).slept, [0, 7]);
   });
 
@@ -335,7 +335,7 @@ function testWaiting(language: Language, rule: Rule): void {
       { status: 200, headers: { "check-after": "4" }, body: account },
       { status: 200, body: { ...account, status: "Failed" } },
     ];
-    const failed = await client.say("hosting.provisioned", { account: "site.example" });
+    const failed = await client.say("provisioned", { account: "site.example" });
     assert.equal(failed.error?.message, "the account site.example ended as Failed");
     assert.deepEqual(failed.slept, [0, 4]);
   });

@@ -49,10 +49,10 @@ async function fillLists(): Promise<void> {
     `INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date, registry_ex_date, will_renew, status)
      SELECT prefix || n || '.example', ${id}, 'sandbox', '2026-01-01', '2027-01-01'::timestamptz + n * interval '1 year', '2027-01-01',
        n > 1, 'ok' FROM unnest(ARRAY['shop-', 'other-']) AS prefix, generate_series(1, 3) AS n;
-     INSERT INTO registration_orders (order_code, reseller_id, domain_name, suffix, registry_id, period_years, status, created_at, updated_at, ended_at)
+     INSERT INTO orders (order_code, reseller_id, domain_name, suffix, registry_id, period_years, status, created_at, updated_at, ended_at)
      SELECT 'REG-0000000' || n || '-000', ${id}, 'shop-' || n % 2 || '.example', 'example', 'sandbox', 1,
        CASE WHEN n < 3 THEN 'Errors' ELSE 'Finished' END, '2026-01-01', '2026-01-01', '2026-01-09' FROM generate_series(1, 5) AS n;
-     INSERT INTO changes (change_code, reseller_id, domain_name, registry_id, kind, input, is_urgent, status, created_at, updated_at, ended_at)
+     INSERT INTO orders (order_code, reseller_id, domain_name, registry_id, kind, input, is_urgent, status, created_at, updated_at, ended_at)
      VALUES ('CHG-00000000-000', ${id}, 'shop-1.example', 'none', 'transfer-lock', '{}', false, 'Finished', now(), now(), now());
      WITH renewal AS (
        INSERT INTO renewals (renewal_code, reseller_id, domain_name, registry_id, period_years, term_ends_at, due_at, status,
@@ -67,20 +67,20 @@ async function fillLists(): Promise<void> {
   );
 }
 
-/** Lists, filters, and how many rows they select. */
+/** What follows the name of `all…` and `export…`, filters, and how many rows they select. */
 const lists: [string, Fields, number][] = [
-  ["domains.list", {}, 6],
-  ["domains.list", { namePrefix: "shop-" }, 3],
-  ["domains.list", { expiresBefore: "2028-06-01" }, 2],
-  ["domains.list", { willRenew: false }, 2],
-  ["orders.list", {}, 6],
-  ["orders.list", { domainName: "shop-1.example" }, 4],
-  ["orders.list", { kind: "create" }, 5],
-  ["orders.list", { status: "Errors" }, 2],
-  ["renewals.list", {}, 1],
-  ["renewals.list", { status: "Scheduled" }, 1],
-  ["renewals.list", { status: "Lapsing" }, 0],
-  ["domains.departures", {}, 2],
+  ["Domains", {}, 6],
+  ["Domains", { namePrefix: "shop-" }, 3],
+  ["Domains", { expiresBefore: "2028-06-01" }, 2],
+  ["Domains", { willRenew: false }, 2],
+  ["Orders", {}, 6],
+  ["Orders", { domainName: "shop-1.example" }, 4],
+  ["Orders", { kind: "create" }, 5],
+  ["Orders", { status: "Errors" }, 2],
+  ["Renewals", {}, 1],
+  ["Renewals", { status: "Scheduled" }, 1],
+  ["Renewals", { status: "Lapsing" }, 0],
+  ["Departures", {}, 2],
 ];
 
 test("each list as CSV has the rows of the list, also with each filter", { skip }, async (t) => {
@@ -88,9 +88,9 @@ test("each list as CSV has the rows of the list, also with each filter", { skip 
   const client = await startClient(t);
   for (const [list, filters, count] of lists) {
     const what = `${list} ${JSON.stringify(filters)}`;
-    await client.get(`${list}().csv`, { file, ...filters });
+    await client.get(`export${list}`, { file, ...filters });
     const rows = rowsOf(written());
-    const items = await client.data<Fields[]>(list, filters);
+    const items = await client.data<Fields[]>(`all${list}`, filters);
     assert.equal(rows.length, count, what);
     assert.equal(items.length, count, what);
     for (const [at, item] of items.entries()) {
@@ -105,7 +105,7 @@ test("each list as CSV has the rows of the list, also with each filter", { skip 
 test("a key without the scope gets the service's error, and nothing is written", { skip }, async (t) => {
   const { key } = await gateway.addKey(owner, { scopes: ["servicepacks:read"] });
   const client = await startClient(t, key);
-  for (const method of ["domains.list().csv", "orders.list().csv", "renewals.list().csv", "domains.departures().csv"]) {
+  for (const method of ["exportDomains", "exportOrders", "exportRenewals", "exportDepartures"]) {
     const { error, retries } = await client.say(method, { file });
     assert.deepEqual([error?.type, error?.status, error?.errorCode], ["Api", 403, "authorization_scope_missing"]);
     assert.deepEqual(retries, []);
@@ -117,9 +117,9 @@ test("what cannot be written to is refused before anything is sent", { skip }, a
   const client = await startClient(t);
   writeFileSync(file, "kept");
   relay.carried.length = 0;
-  const none = await client.fail("domains.list().csv");
+  const none = await client.fail("exportDomains");
   assert.deepEqual([none.type, /written to a stream/.test(String(none.message))], ["InvalidArgument", true]);
-  const unwritable = await client.fail("domains.list().csv", { file, mode: "rb" });
+  const unwritable = await client.fail("exportDomains", { file, mode: "rb" });
   assert.deepEqual(
     [unwritable.type, /not open for writing/.test(String(unwritable.message))],
     ["InvalidArgument", true],
@@ -130,17 +130,17 @@ test("what cannot be written to is refused before anything is sent", { skip }, a
 
 test("a stream that takes no more ends the list with an error, and the next call works", { skip }, async (t) => {
   const client = await startClient(t);
-  const { error, retries } = await client.say("domains.list().csv", { file: "/dev/full" });
+  const { error, retries } = await client.say("exportDomains", { file: "/dev/full" });
   assert.deepEqual([error?.type, retries], ["Runtime", []]);
   assert.match(error!.message, /could not be written to the stream, so it is not whole/);
-  await client.get("domains.list().csv", { file });
+  await client.get("exportDomains", { file });
   assert.match(written(), /^domain_name,/);
 });
 
 test("a list that ends between two parts, without the last of them, is not whole", { skip }, async (t) => {
   const client = await startClient(t);
   relay.faults.push({ answer: `HTTP/1.1 200 OK\r\n${csvHead}${firstChunk}` });
-  const { error, retries } = await client.say("domains.list().csv", { file });
+  const { error, retries } = await client.say("exportDomains", { file });
   assert.deepEqual([error?.type, retries], ["NoAnswer", []]);
   assert.match(error!.message, /^the list broke off, so it is not whole: /);
   assert.equal(written(), "a,b\r\n");
@@ -149,10 +149,10 @@ test("a list that ends between two parts, without the last of them, is not whole
 test("only CSV is taken for a list, with any status of success", { skip }, async (t) => {
   const client = await startClient(t);
   relay.faults.push({ answer: "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n[]" });
-  assert.equal((await client.fail("domains.list().csv", { file })).errorCode, "unexpected_response");
+  assert.equal((await client.fail("exportDomains", { file })).errorCode, "unexpected_response");
   assert.equal(written(), "");
   relay.faults.push({ answer: `HTTP/1.1 203 Changed\r\n${csvHead}${firstChunk}0\r\n\r\n` });
-  await client.get("domains.list().csv", { file });
+  await client.get("exportDomains", { file });
   assert.equal(written(), "a,b\r\n");
 });
 
@@ -167,10 +167,10 @@ test("a list that falls silent is an error, before its first byte and after it",
   t.after(() => silent.closeAllConnections());
   const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
   const client = await startClient(t, owner.key, { url, timeoutSeconds: 0.5, retriesMax: 0 });
-  const before = await client.fail("domains.list().csv", { file });
+  const before = await client.fail("exportDomains", { file });
   assert.deepEqual([before.type, before.message], ["NoAnswer", `no answer from ${url} within 0.5 s`]);
   assert.equal(written(), "");
-  const later = await client.fail("domains.list().csv", { file });
+  const later = await client.fail("exportDomains", { file });
   assert.equal(later.type, "NoAnswer");
   assert.match(String(later.message), /^the list broke off, so it is not whole: .* within 0\.5 s$/);
   assert.equal(written(), "a,b\r\n");

@@ -17,19 +17,18 @@ def make():
     return Client(${JSON.stringify(gateway.url)}, ${JSON.stringify(key.id)}, ${JSON.stringify(key.secret.reveal())})
 `;
 const programs = {
-  "a client in a global variable": "client = make()\nclient.account.get()\n",
-  "a client that is forgotten": "make().account.get()\nmake().account.get()\n",
-  "a context manager": "with make() as client:\n    client.account.get()\n",
-  "a client that is closed": "client = make()\nclient.account.get()\nclient.close()\n",
+  "a client in a global variable": "client = make()\nclient.get_account()\n",
+  "a client that is forgotten": "make().get_account()\nmake().get_account()\n",
+  "a context manager": "with make() as client:\n    client.get_account()\n",
+  "a client that is closed": "client = make()\nclient.get_account()\nclient.close()\n",
   "threads that share a client": `import threading
 client = make()
-threads = [threading.Thread(target=client.account.get) for _ in range(3)]
+threads = [threading.Thread(target=client.get_account) for _ in range(3)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
 `,
-  "a list that is left in the middle": "client = make()\nparts = client.domains.list().csv()\nnext(parts)\n",
-  "an error":
-    "from deedhouse import ApiError\ntry:\n    make().domains.get('nobodys.example')\nexcept ApiError: pass\n",
+  "a list that is left in the middle": "client = make()\nparts = client.export_domains()\nnext(parts)\n",
+  "an error": "from deedhouse import ApiError\ntry:\n    make().get_domain('nobodys.example')\nexcept ApiError: pass\n",
 };
 
 for (const [name, program] of Object.entries(programs)) {

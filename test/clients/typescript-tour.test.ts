@@ -10,7 +10,6 @@ import { RawClient } from "../../sandbox/registry/test/raw-client.ts";
 import { ada } from "../harness/contacts.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
-import { methodsOf } from "./client-methods.ts";
 
 const name = "toured.example";
 const identifier = "site.example";
@@ -38,27 +37,19 @@ const client = createClient({
     return response;
   },
 });
-/** The methods that were called, as `hosting.packs.list`. */
+/** The methods that were called. */
 const called = new Set<string>();
-const noted = note(client, "");
-
-/** The same calls, which are noted. */
-function note<T extends object>(target: T, path: string): T {
-  return new Proxy(target, {
-    get(_, name: string) {
-      const value = target[name as keyof T];
-      const place = path + name;
-      if (typeof value === "object") return note(value as object, `${place}.`);
-      called.add(place);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
-}
+const noted = new Proxy(client, {
+  get(target, method: keyof typeof client) {
+    called.add(method);
+    return target[method];
+  },
+});
 
 async function finish(placing: Promise<PlacedOrder>): Promise<Order> {
   const placed = await placing;
   assert.equal(placed.status, 202);
-  const { data } = await noted.orders.finished(placed);
+  const { data } = await noted.finished(placed);
   assert.equal(data.order_code, placed.data.order_code);
   return data;
 }
@@ -69,7 +60,7 @@ async function listed<T>(items: AsyncIterable<T>): Promise<T[]> {
 }
 
 test("registers a name, and follows its order", async () => {
-  const { data: found } = await noted.domains.checkAvailability([name, "other.example"]);
+  const { data: found } = await noted.checkAvailability([name, "other.example"]);
   assert.deepEqual(
     found.map(({ domain_name, availability }) => [domain_name, availability]),
     [
@@ -78,29 +69,27 @@ test("registers a name, and follows its order", async () => {
     ],
   );
   const options = { years: 2, contacts: { registrant: ada, tech: { ...ada, first_name: "Téa" } }, willRenew: false };
-  const { data: plan } = await noted.domains.checkRegistration(name, options);
+  const { data: plan } = await noted.checkRegistration(name, options);
   assert.ok(!("order_code" in plan) && plan.years === 2 && !plan.will_renew);
-  const { kind, order_code } = await finish(noted.domains.register(name, options));
+  const { kind, order_code } = await finish(noted.registerDomain(name, options));
   assert.equal(kind, "create");
-  assert.equal((await noted.domains.getRegistration(order_code, { waitSeconds: 1 })).data.status, "Finished");
-  assert.equal((await noted.orders.get(order_code)).data.domain_name, name);
-  assert.equal((await noted.orders.wait(order_code)).data.status, "Finished");
-  assert.equal((await noted.domains.setWillRenew(name, true)).status, 204);
-  const shown = await noted.domains.get(name);
+  assert.equal((await noted.getRegistration(order_code, { waitSeconds: 1 })).data.status, "Finished");
+  assert.equal((await noted.getOrder(order_code)).data.domain_name, name);
+  assert.equal((await noted.waitForOrder(order_code)).data.status, "Finished");
+  assert.equal((await noted.setWillRenew(name, true)).status, 204);
+  const shown = await noted.getDomain(name);
   assert.deepEqual([shown.data.will_renew, shown.data.changes_pending], [true, []]);
   assert.equal(shown.rateLimit?.limit, 100_000);
 });
 
 test("changes the name's contacts, name servers, DNSSEC and lock", async () => {
-  await finish(noted.domains.setContacts(name, { registrant: { ...ada, city: "Ghent" } }));
-  assert.equal((await noted.domains.getContacts(name)).data.registrant?.city, "Ghent");
-  await finish(
-    noted.domains.setNameServers(name, [{ name: `ns1.${name}`, addresses: ["9.9.9.9"] }, "ns2.dns-host.invalid"]),
-  );
+  await finish(noted.setContacts(name, { registrant: { ...ada, city: "Ghent" } }));
+  assert.equal((await noted.getContacts(name)).data.registrant?.city, "Ghent");
+  await finish(noted.setNameServers(name, [{ name: `ns1.${name}`, addresses: ["9.9.9.9"] }, "ns2.dns-host.invalid"]));
   const ds = [{ key_tag: 55648, algorithm: 13, digest_type: 2, digest: "B4C8".repeat(16) }];
-  await finish(noted.domains.setDnssec(name, { ds }));
-  await finish(noted.domains.setTransferLock(name, false));
-  const { data } = await noted.domains.get(name);
+  await finish(noted.setDnssec(name, { ds }));
+  await finish(noted.setTransferLock(name, false));
+  const { data } = await noted.getDomain(name);
   assert.deepEqual(data.name_servers, [
     { name: `ns1.${name}`, addresses: ["9.9.9.9"] },
     { name: "ns2.dns-host.invalid" },
@@ -109,28 +98,28 @@ test("changes the name's contacts, name servers, DNSSEC and lock", async () => {
 });
 
 test("renews, deletes and restores the name", async () => {
-  const { expiration_date: expirationDate } = (await noted.domains.get(name)).data;
-  const { order_code } = await finish(noted.domains.renew(name, { years: 1, expirationDate }));
+  const { expiration_date: expirationDate } = (await noted.getDomain(name)).data;
+  const { order_code } = await finish(noted.renewDomain(name, { years: 1, expirationDate }));
   assert.match(order_code, /^REN-/);
-  await assert.rejects(noted.domains.renew(name, { years: 1, expirationDate }), (error) => {
+  await assert.rejects(noted.renewDomain(name, { years: 1, expirationDate }), (error) => {
     return error instanceof ApiError && error.errorCode === "domain_expiration_changed";
   });
-  await finish(noted.domains.delete(name));
-  await assert.rejects(noted.domains.get(name), { errorCode: "domain_not_found", status: 404 });
-  await finish(noted.domains.restore(name));
-  assert.equal((await noted.domains.get(name)).data.domain_name, name);
+  await finish(noted.deleteDomain(name));
+  await assert.rejects(noted.getDomain(name), { errorCode: "domain_not_found", status: 404 });
+  await finish(noted.restoreDomain(name));
+  assert.equal((await noted.getDomain(name)).data.domain_name, name);
 });
 
 test("gives the name to another registrar", async () => {
-  await finish(noted.domains.orderAuthCode(name));
-  const { auth_code } = (await noted.domains.getAuthCode(name)).data;
+  await finish(noted.orderAuthCode(name));
+  const { auth_code } = (await noted.getAuthCode(name)).data;
   const rival = await RawClient.login(gateway.registry, "rival", "rival-pw-1");
   assert.equal((await rival.ask(transferFrame("request", name, auth_code))).code, 1001);
-  await finish(noted.domains.rejectTransfer(name, "unpaid"));
+  await finish(noted.answerTransfer(name, { answer: "reject", reason: "unpaid" }));
   assert.equal((await rival.ask(transferFrame("request", name, auth_code))).code, 1001);
-  await finish(noted.domains.approveTransfer(name));
+  await finish(noted.answerTransfer(name, { answer: "approve" }));
   rival.close();
-  const { data: page } = await noted.domains.departures().page();
+  const { data: page } = await noted.listDepartures();
   assert.deepEqual(
     page.map(({ domain_name, reason }) => [domain_name, reason]),
     [
@@ -138,7 +127,7 @@ test("gives the name to another registrar", async () => {
       [name, "deleted"],
     ],
   );
-  assert.deepEqual(await listed(noted.domains.departures()), page);
+  assert.deepEqual(await listed(noted.allDepartures()), page);
 });
 
 test("pages through lists without a gap or a repeat, when items are needed", async () => {
@@ -152,105 +141,103 @@ test("pages through lists without a gap or a repeat, when items are needed", asy
     [resellerId, names],
   );
   const before = requests;
-  const all = await listed(noted.domains.list({ namePrefix: "many-" }));
+  const all = await listed(noted.allDomains({ namePrefix: "many-" }));
   assert.deepEqual(
     all.map(({ domain_name }) => domain_name),
     names,
   );
   assert.equal(requests - before, 3);
-  for await (const { domain_name } of noted.domains.list()) if (domain_name === names[4]) break;
+  for await (const { domain_name } of noted.allDomains()) if (domain_name === names[4]) break;
   assert.equal(requests - before, 4);
-  const page = await noted.domains.list().page({ skip: 2, take: 3 });
+  const page = await noted.listDomains({ skip: 2, take: 3 });
   assert.deepEqual([page.skipped, page.take, page.total], [2, 3, namesCount]);
-  assert.deepEqual((await noted.renewals.list({ status: "Ended" }).page()).data, []);
-  assert.deepEqual(await listed(noted.renewals.list({ status: "Ended" })), []);
+  assert.deepEqual((await noted.listRenewals({ status: "Ended" })).data, []);
+  assert.deepEqual(await listed(noted.allRenewals({ status: "Ended" })), []);
 });
 
 test("lists what was ordered and what happened, and exports whole lists", async () => {
-  const { data: renewals } = await noted.orders.list({ domainName: name, kind: "renew", status: "Finished" }).page();
+  const { data: renewals } = await noted.listOrders({ domainName: name, kind: "renew", status: "Finished" });
   assert.deepEqual(
     renewals.map(({ kind, domain_name }) => [kind, domain_name]),
     [["renew", name]],
   );
-  assert.deepEqual(await listed(noted.orders.list({ kind: "renew" })), renewals);
-  const history = await listed(noted.domains.history(name));
-  assert.deepEqual((await noted.domains.history(name).page({ take: 100 })).data, history);
+  assert.deepEqual(await listed(noted.allOrders({ kind: "renew" })), renewals);
+  const history = await listed(noted.allDomainHistory(name));
+  assert.deepEqual((await noted.listDomainHistory(name, { take: 100 })).data, history);
   const events = new Set(history.map(({ event }) => event));
   for (const event of ["ordered", "renewed", "will-renew-on", "ended"]) assert.ok(events.has(event), event);
   for (const [parts, heading] of [
-    [noted.domains.list().csv(), "domain_name"],
-    [noted.orders.list().csv(), "order_code"],
-    [noted.renewals.list().csv(), "domain_name"],
-    [noted.domains.departures().csv(), "domain_name"],
+    [noted.exportDomains(), "domain_name"],
+    [noted.exportOrders(), "order_code"],
+    [noted.exportRenewals(), "domain_name"],
+    [noted.exportDepartures(), "domain_name"],
   ] as const) {
     assert.match(Buffer.concat(await listed(parts)).toString(), new RegExp(`^${heading},`));
   }
 });
 
 test("shows its account, creates a hosting account, and works with it", async () => {
-  const { data: own } = await noted.account.get();
+  const { data: own } = await noted.getAccount();
   assert.equal(own.key.id, key.id);
   const packId = await gateway.addPack();
-  const packs = await listed(noted.hosting.packs.list());
+  const { data: packs } = await noted.listServicePacks();
   assert.ok(packs.some(({ id }) => id === packId));
-  const placed = await noted.hosting.create({ identifier, servicePackId: packId, password });
-  assert.equal((await noted.hosting.provisioned(placed)).data.status, "Ready");
-  assert.equal((await noted.hosting.wait(identifier)).data.status, "Ready");
-  assert.equal((await noted.hosting.get(identifier, { waitSeconds: 1 })).data.ftp.username, identifier);
-  assert.equal((await noted.hosting.setPassword(identifier, `${password}-2`)).status, 202);
-  assert.equal((await noted.hosting.suspend(identifier, { reason: "unpaid" })).status, 202);
-  const { data: suspended } = await noted.hosting.get(identifier, { waitSeconds: 30 });
+  const placed = await noted.createHostingAccount({ identifier, servicePackId: packId, password });
+  assert.equal((await noted.provisioned(placed)).data.status, "Ready");
+  assert.equal((await noted.waitForHostingAccount(identifier)).data.status, "Ready");
+  assert.equal((await noted.getHostingAccount(identifier, { waitSeconds: 1 })).data.ftp.username, identifier);
+  assert.equal((await noted.setHostingPassword(identifier, `${password}-2`)).status, 202);
+  assert.equal((await noted.suspendHostingAccount(identifier, { reason: "unpaid" })).status, 202);
+  const { data: suspended } = await noted.getHostingAccount(identifier, { waitSeconds: 30 });
   assert.deepEqual([suspended.status, suspended.suspensions?.[0]?.reason], ["Suspended", "unpaid"]);
-  assert.equal((await noted.hosting.unsuspend(identifier)).status, 202);
-  assert.equal((await noted.hosting.get(identifier, { waitSeconds: 30 })).data.status, "Ready");
-  const { data: accounts } = await noted.hosting.list().page();
+  assert.equal((await noted.unsuspendHostingAccount(identifier)).status, 202);
+  assert.equal((await noted.getHostingAccount(identifier, { waitSeconds: 30 })).data.status, "Ready");
+  const { data: accounts } = await noted.listHostingAccounts();
   assert.deepEqual(
     accounts.map((account) => account.identifier),
     [identifier],
   );
-  assert.equal((await listed(noted.hosting.list())).length, 1);
-  assert.equal((await noted.hosting.getHistory(identifier)).data.history[0]?.event, "requested");
+  assert.equal((await listed(noted.allHostingAccounts())).length, 1);
+  assert.equal((await noted.getHostingHistory(identifier)).data.history[0]?.event, "requested");
 
   const hostName = "www.many-000.example";
-  assert.equal((await noted.hosting.hostNames.add(identifier, hostName)).status, 202);
-  assert.equal((await noted.hosting.hostNames.get(identifier, hostName)).data.record.type, "TXT");
-  const hostNames = await listed(noted.hosting.hostNames.list(identifier));
+  assert.equal((await noted.addHostName(identifier, hostName)).status, 202);
+  assert.equal((await noted.getHostName(identifier, hostName)).data.record.type, "TXT");
+  const { data: hostNames } = await noted.listHostNames(identifier);
   assert.ok(hostNames.some(({ host_name }) => host_name === hostName));
-  await noted.hosting.hostNames.remove(identifier, hostName);
-  await assert.rejects(noted.hosting.hostNames.get(identifier, hostName), { errorCode: "host_name_not_found" });
-  assert.equal((await noted.hosting.delete(identifier)).status, 202);
+  await noted.removeHostName(identifier, hostName);
+  await assert.rejects(noted.getHostName(identifier, hostName), { errorCode: "host_name_not_found" });
+  assert.equal((await noted.deleteHostingAccount(identifier)).status, 202);
 });
 
 test("makes a webhook, and sends to it again", async () => {
   // Nobody listens there.
-  const { data: made } = await noted.webhooks.create("http://127.0.0.1:1/", { types: ["domain.*"] });
+  const { data: made } = await noted.createWebhook("http://127.0.0.1:1/", { types: ["domain.*"] });
   assert.match(made.secret ?? "", /^whsec_/);
-  const all = await listed(noted.webhooks.list());
+  const { data: all } = await noted.listWebhooks();
   assert.deepEqual(
     all.map(({ id }) => id),
     [made.id],
   );
-  const { data: changed } = await noted.webhooks.update(made.id, { description: "the shop", types: [] });
+  const { data: changed } = await noted.updateWebhook(made.id, { description: "the shop", types: [] });
   assert.deepEqual([changed.description, changed.types], ["the shop", undefined]);
-  assert.notEqual((await noted.webhooks.rotateSecret(made.id)).data.secret, made.secret);
-  assert.equal((await noted.webhooks.test(made.id)).status, 202);
-  const { data: page } = await noted.webhooks.deliveries.list(made.id).page();
+  assert.notEqual((await noted.rotateWebhookSecret(made.id)).data.secret, made.secret);
+  assert.equal((await noted.testWebhook(made.id)).status, 202);
+  const { data: page } = await noted.listWebhookDeliveries(made.id);
   assert.equal(page[0]?.type, "webhook.test");
-  assert.equal((await noted.webhooks.deliveries.resend(made.id, page[0].event_id)).status, 202);
-  const pending = await listed(noted.webhooks.deliveries.list(made.id, { status: "Pending" }));
-  // The end of the hosting account can be another one.
-  assert.equal(pending.filter(({ type }) => type === "webhook.test").length, 1);
-  assert.equal((await noted.webhooks.get(made.id)).data.enabled, true);
-  assert.equal((await noted.webhooks.delete(made.id)).status, 204);
+  assert.equal((await noted.resendWebhookDelivery(made.id, page[0].event_id)).status, 202);
+  assert.equal((await listed(noted.allWebhookDeliveries(made.id, { status: "Pending" }))).length, 1);
+  assert.equal((await noted.getWebhook(made.id)).data.enabled, true);
+  assert.equal((await noted.deleteWebhook(made.id)).status, 204);
 });
 
 test("lists events, and follows them until a signal", async () => {
-  const page = await noted.events.page({ types: ["domain.*"], take: 2 });
+  const page = await noted.listEvents({ types: ["domain.*"], take: 2 });
   assert.deepEqual([page.data.length, page.data[0]?.type], [2, "domain.registered"]);
   const controller = new AbortController();
   const types: string[] = [];
   const follow = async () => {
-    for await (const { type } of noted.events.follow({ after: page.data[0]!.id, signal: controller.signal })) {
+    for await (const { type } of noted.followEvents({ after: page.data[0]!.id, signal: controller.signal })) {
       types.push(type);
       // The last thing that has happened: the service holds its next answer.
       if (type === "hosting.removed") setImmediate(() => controller.abort(new Error("enough")));
@@ -261,21 +248,21 @@ test("lists events, and follows them until a signal", async () => {
 });
 
 test("says what was refused and why, and with which order it has to do", async () => {
-  await assert.rejects(noted.domains.register("bad_name.example"), (error) => {
+  await assert.rejects(noted.registerDomain("bad_name.example"), (error) => {
     assert.ok(error instanceof ApiError);
     assert.deepEqual([error.status, error.errorCode], [400, "bad_request"]);
     assert.match(error.requestId ?? "", /./);
     const [mistake] = error.validationErrors;
     return mistake?.field === "domain_name" && mistake.errorCode === "invalid";
   });
-  const placed = await noted.domains.register("race-lost.example");
-  await assert.rejects(noted.orders.finished(placed), { name: "UnsuccessfulError", message: /ended as Errors: ./ });
-  const { data } = await noted.signatures.check({ method: "GET", target: "/v1/domains", headers: {} });
+  const placed = await noted.registerDomain("race-lost.example");
+  await assert.rejects(noted.finished(placed), { name: "UnsuccessfulError", message: /ended as Errors: ./ });
+  const { data } = await noted.checkSignature({ method: "GET", target: "/v1/domains", headers: {} });
   assert.equal(data.form, null);
 });
 
 test("has called every method, and every operation of openapi.json that is signed", () => {
-  const uncalled = methodsOf(client).filter((method) => !called.has(method));
+  const uncalled = Object.keys(client).filter((method) => !called.has(method));
   assert.deepEqual(uncalled, [], "call it in this tour");
   const { paths } = apiDocument();
   const signed = Object.entries(paths).flatMap(([path, operations]) =>

@@ -287,9 +287,7 @@ test("an order whose command may be executed does not end with the name: its own
 });
 
 async function orderRow({ gateway }: Stage, id: string) {
-  const [order] = await runSql(gateway.databaseUrl, "SELECT status, reason FROM registration_orders WHERE id = $1", [
-    id,
-  ]);
+  const [order] = await runSql(gateway.databaseUrl, "SELECT status, reason FROM orders WHERE id = $1", [id]);
   return order;
 }
 
@@ -297,7 +295,7 @@ async function orderRow({ gateway }: Stage, id: string) {
 async function insertOrder({ gateway, reseller, clock }: Stage, name: string): Promise<string> {
   const [order] = await runSql<{ id: string }>(
     gateway.databaseUrl,
-    `INSERT INTO registration_orders (order_code, reseller_id, domain_name, suffix, registry_id, period_years,
+    `INSERT INTO orders (order_code, reseller_id, domain_name, suffix, registry_id, period_years,
        auth_info_sealed, status, created_at, updated_at, next_step_at)
      VALUES ('REG-WAITS000-000', $1, $2, 'example', 'sandbox', 1, '', 'NotProvisioned', $3, $3, $3::timestamptz + interval '1 year')
      RETURNING id`,

@@ -74,7 +74,12 @@ const resellersPerBatch = 5;
 
 const drawnKillsMax = 3;
 const framesPerOrder = 4;
-const anyChange = { on: "INSERT", when: "NEW.event <> 'requested'" } as const satisfies Partial<HeldCommit>;
+const anyChange = {
+  table: "order_history",
+  on: "INSERT",
+  when: "NEW.event <> 'requested'",
+  orderColumn: "order_id",
+} as const satisfies Partial<HeldCommit>;
 
 /** Plays a batch and judges its orders. @throws Error when orders neither end nor reach the point */
 export async function playBatch(stage: Stage, batch: Batch): Promise<BatchResult> {
@@ -272,7 +277,7 @@ async function drawMoment({ stage, batch, random, subject: { table } }: Play, nt
     });
     return { isThere: () => isThere, letGo: async () => {}, end: async () => forget() };
   }
-  const change = { ...anyChange, table: table.history, orderColumn: table.subject, isCommitted: random(2) === 0 };
+  const change = { ...anyChange, isCommitted: random(2) === 0 };
   const held = await holdCommits(stage.gateway, table, change, nth);
   return {
     isThere: async () => (await held.names()).length > 0,
@@ -305,8 +310,7 @@ async function kill(play: Play, isAway: boolean, work: () => Promise<void>): Pro
   const { crew, gateway } = stage;
   play.kills += 1;
   const missed = async () => {
-    const missedEvents = "('unreachable', 'verify-lost', 'check-lost', 'look-lost', 'not-executed')";
-    const sql = `SELECT FROM ${play.subject.table.history} WHERE event IN ${missedEvents}`;
+    const sql = "SELECT FROM order_history WHERE event IN ('unreachable', 'look-lost', 'not-executed')";
     return (await stage.query(sql)).length;
   };
   const before = await missed();

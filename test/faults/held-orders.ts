@@ -27,12 +27,12 @@ const waitingClass = changedClass + 1;
 
 // A transaction may change several orders: when it waits for one of them, all are held.
 const heldSql = ({
-  rows,
+  isOne,
 }: OrderTable) => `WITH own AS (SELECT pid, classid, objid FROM pg_locks WHERE locktype = 'advisory' AND granted
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
   SELECT DISTINCT waiting.pid, domain_name AS name FROM own AS waiting
   JOIN own AS changed ON changed.pid = waiting.pid AND changed.classid = ${changedClass}
-  JOIN ${rows} ON id = changed.objid::int8
+  JOIN orders ON id = changed.objid::int8 AND ${isOne}
   WHERE waiting.classid = ${waitingClass}`;
 
 const functionsSql = `
@@ -81,7 +81,7 @@ export async function holdCommits(
     eventually("the held commits are over", async () => !(await held()).some(({ pid }) => pids.includes(pid)));
   const letPass = (names: string[]) =>
     client.query(
-      `INSERT INTO test_let_go SELECT id FROM ${orders.rows} WHERE domain_name = ANY($1) ON CONFLICT DO NOTHING`,
+      `INSERT INTO test_let_go SELECT id FROM orders WHERE ${orders.isOne} AND domain_name = ANY($1) ON CONFLICT DO NOTHING`,
       [names],
     );
   const commit = async (names: string[]) => {
@@ -101,7 +101,7 @@ export async function holdCommits(
     caught: async (names) => names,
     letGo: (names) => (isCommitted ? commit(names) : rollBack(names)),
     async end() {
-      await client.query(`INSERT INTO test_let_go SELECT id FROM ${orders.rows} ON CONFLICT DO NOTHING`);
+      await client.query(`INSERT INTO test_let_go SELECT id FROM orders ON CONFLICT DO NOTHING`);
       await client.query(`DROP TRIGGER test_hold_commit ON ${table}; DROP TRIGGER test_mark_change ON ${table}`);
       await client.end();
     },

@@ -1,16 +1,15 @@
 /** Where a worker is killed: states of the database or of the registry, independent of the code between them. */
 import type { HoldPoint } from "../../sandbox/registry/holds.ts";
 import type { Fault, Reach } from "./labels.ts";
-import type { OrderTable } from "./order-tables.ts";
 
 /** A row change whose transaction is held at its COMMIT. */
 export interface HeldCommit {
-  table: OrderTable["rows"] | OrderTable["history"] | "attempts" | "poll_messages";
+  table: "orders" | "order_history" | "attempts" | "poll_messages";
   on: "INSERT" | "UPDATE";
   /** SQL on the rows NEW and OLD. */
   when: string;
   /** The column of the order's id. */
-  orderColumn: "id" | OrderTable["subject"];
+  orderColumn: "id" | "order_id";
   /** Whether the change is committed after the worker's death. */
   isCommitted: boolean;
   /** The worker is stopped (SIGSTOP), the change is committed, then the worker is killed. */
@@ -57,10 +56,14 @@ export interface KillPoint {
 export const sessionsMax = 8;
 const slowSessionsMax = sessionsMax - 1;
 
-const claim = "OLD.status = 'NotProvisioned' AND NEW.status <> 'NotProvisioned'";
-const endOfCreate =
-  "OLD.phase = 'create' AND (NEW.status <> 'Processing' OR NEW.phase <> 'create') AND NEW.status <> 'Cancelled'";
-const order = { table: "registration_orders", on: "UPDATE", orderColumn: "id" } as const;
+// The first attempt is committed with it.
+const isClaimed = "OLD.status = 'NotProvisioned' AND NEW.status <> 'NotProvisioned'";
+// A refusal that passes leaves the phase as it is.
+const isAnswered = `OLD.phase = 'send' AND NEW.status <> 'Cancelled'
+  AND (NEW.phase IS DISTINCT FROM 'send' OR NEW.backoff_count > OLD.backoff_count)`;
+const claim = `NEW.kind = 'create' AND ${isClaimed}`;
+const endOfCreate = `NEW.kind = 'create' AND ${isAnswered}`;
+const order = { table: "orders", on: "UPDATE", orderColumn: "id" } as const;
 const attempt = { table: "attempts", on: "INSERT", orderColumn: "order_id" } as const;
 const domainAttempt = { ...attempt, when: "NEW.command = 'domain:create'" } as const;
 
@@ -213,11 +216,9 @@ export const drawnPoints = [
   { id: "random-commit", means: "at the n-th change of an order, before or after its commit, one to three times" },
 ];
 
-const changeOrder = { table: "changes", on: "UPDATE", orderColumn: "id" } as const;
-const changeClaim = "OLD.status = 'NotProvisioned' AND NEW.status <> 'NotProvisioned'";
-// A refusal that passes leaves the phase as it is.
-const changeAnswered = `OLD.phase = 'send' AND NEW.status <> 'Cancelled'
-  AND (NEW.phase IS DISTINCT FROM 'send' OR NEW.backoff_count > OLD.backoff_count)`;
+const changeOrder = { table: "orders", on: "UPDATE", orderColumn: "id" } as const;
+const changeClaim = `NEW.kind <> 'create' AND ${isClaimed}`;
+const changeAnswered = `NEW.kind <> 'create' AND ${isAnswered}`;
 
 /** The kill points of a kind of order about registered names. @param commands in the order in which it sends them */
 export function changeKillPoints(commands: readonly KindCommand[]): KillPoint[] {
@@ -275,8 +276,8 @@ const suffixOf = ({ name }: KindCommand) => `-${name.split(/[:-]/).at(-1)}`;
 /** @param suffix of the ids, for the commands before the last one */
 function commandPoints(command: KindCommand, suffix: string): KillPoint[] {
   const { name } = command;
-  const attempts = { table: "attempts", on: "INSERT", orderColumn: "change_id" } as const;
-  const when = `NEW.change_id IS NOT NULL AND NEW.command = '${name}'`;
+  const attempts = { table: "attempts", on: "INSERT", orderColumn: "order_id" } as const;
+  const when = `NEW.command = '${name}'`;
   const shared = { ordersMax: slowSessionsMax, reach: "create" } as const;
   return [
     {

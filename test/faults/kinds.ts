@@ -3,7 +3,7 @@
  * registry; faults, kill points and judge follow from it.
  */
 import assert from "node:assert/strict";
-import type { ChangeKindName } from "#domains/managing/change-orders.ts";
+import type { KindName } from "#domains/orders/order.ts";
 import type { CommandFault } from "../../sandbox/registry/faults.ts";
 import type { Domain } from "../../sandbox/registry/objects.ts";
 import type { Store } from "../../sandbox/registry/store.ts";
@@ -24,7 +24,7 @@ export interface Held {
 export interface ChangeKind {
   /** The kind, or what it orders where a kind has several entries. */
   id: string;
-  kind: ChangeKindName;
+  kind: Exclude<KindName, "create">;
   /** In the order in which they are sent. */
   commands: readonly KindCommand[];
   /** At most one execution of each of its commands may stand. Setting a value twice does no harm. */

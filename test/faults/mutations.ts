@@ -35,13 +35,13 @@ export const mutations: readonly Mutation[] = [
     batch: "executed.1",
     verdict: /a create was sent while it was not known what the one before had done/,
     replacements: [
-      { file: "src/domains/changes/kind.ts", find: "if (isInDoubt(row.attempts))", replace: "if (false)" },
-      { file: "src/domains/changes/kind.ts", find: "const isRepeat =", replace: "const isRepeat = false &&" },
       {
-        file: "src/domains/changes/write.ts",
-        find: "AND NOT EXISTS (SELECT FROM attempts AS open",
-        replace: "AND true OR NOT EXISTS (SELECT FROM attempts AS open",
+        file: "src/domains/orders/step.ts",
+        find: "if (unansweredAttempts(countedAttempts(order, kind)).length > 0)",
+        replace: "if (false)",
       },
+      { file: "src/domains/orders/next-command.ts", find: "const isRepeat =", replace: "const isRepeat = false &&" },
+      { file: "src/domains/orders/write.ts", find: "AND ${condition})", replace: "AND (true OR ${condition}))" },
     ],
   },
   {
@@ -51,8 +51,8 @@ export const mutations: readonly Mutation[] = [
     verdict: /undo-after-.*Finished, but not registered for us/,
     replacements: [
       {
-        file: "src/domains/changes/kind.ts",
-        find: "if (!isLost || row.confirm_after !== null)",
+        file: "src/domains/orders/verify.ts",
+        find: "if (order.confirm_after !== null)",
         replace: "if (true)",
       },
     ],
@@ -64,7 +64,7 @@ export const mutations: readonly Mutation[] = [
     verdict: /race-.*Finished, where only Errors is right/,
     replacements: [
       {
-        file: "src/domains/changes/proof.ts",
+        file: "src/domains/registry/ask.ts",
         find: "if (info.clID === registrarId)",
         replace: "if (true)",
       },
@@ -77,10 +77,10 @@ export const mutations: readonly Mutation[] = [
     verdict: /lost: still Processing/,
     replacements: [
       {
-        file: "src/domains/changes/due.ts",
-        find: `ended_at IS NULL AND \${taken}`,
-        replace: `ended_at IS NULL AND \${taken}
-          AND updated_at > (SELECT since FROM registry_leases AS own WHERE own.registry_id = \${table}.registry_id)`,
+        file: "src/domains/orders/due.ts",
+        find: "ended_at IS NULL AND lane = '${lane}'`",
+        replace:
+          "ended_at IS NULL AND lane = '${lane}' AND updated_at > (SELECT since FROM registry_leases AS own WHERE own.registry_id = orders.registry_id)`",
       },
     ],
   },
@@ -90,14 +90,14 @@ export const mutations: readonly Mutation[] = [
     batch: "renew:executed.1",
     verdict: /domain:renew was executed twice/,
     replacements: [
-      { file: "src/domains/managing/paid/renew-kind.ts", find: "!mayBeExecuted(sessions, order)", replace: "true" },
+      { file: "src/domains/kinds/renew-kind.ts", find: "!mayBeExecuted(sessions, order)", replace: "true" },
       {
-        file: "src/domains/managing/paid/renew-kind.ts",
+        file: "src/domains/kinds/renew-kind.ts",
         find: "if (renewedYears >= years)",
         replace: `const isLastLost = order.attempts.at(-1)?.result_code === null;
           if (renewedYears >= Math.max(1, order.attempts.length + (isLastLost ? 1 : 0)))`,
       },
-      { file: "src/domains/managing/paid/renew-kind.ts", find: "years - renewedYears", replace: "years" },
+      { file: "src/domains/kinds/renew-kind.ts", find: "years - renewedYears", replace: "years" },
     ],
   },
   {
@@ -107,7 +107,7 @@ export const mutations: readonly Mutation[] = [
     verdict: /of-restore-.*Finished, but the registry does not show it/,
     replacements: [
       {
-        file: "src/domains/managing/paid/restore.ts",
+        file: "src/domains/kinds/restore.ts",
         find: 'if (rgpStatuses.includes("pendingRestore")) {',
         replace: `if (rgpStatuses.includes("pendingRestore")) {
           return { is: "done", end: { returned: { registeredAt: crDate, expiresAt: exDate } } };`,
@@ -120,7 +120,7 @@ export const mutations: readonly Mutation[] = [
     batch: "random",
     verdict: /is the last order in force, and sets/,
     replacements: [
-      { file: "src/domains/managing/newer-orders.ts", find: "if (isUrgent ||", replace: "if (true || isUrgent ||" },
+      { file: "src/domains/orders/newer-orders.ts", find: "if (isUrgent ||", replace: "if (true || isUrgent ||" },
     ],
   },
   {
@@ -130,7 +130,7 @@ export const mutations: readonly Mutation[] = [
     verdict: /nameservers: .* is the last order in force, and sets hosts/,
     replacements: [
       {
-        file: "src/domains/managing/paid/delete-hosts.ts",
+        file: "src/domains/kinds/delete-hosts.ts",
         find: "const ownNames =",
         replace: `if (own.length > 0) {
           return { is: "send", command: domainUpdate({ name, remove: { nameServers: { hostModel: "objects", hosts: own } } }) };
@@ -151,7 +151,7 @@ export const mutations: readonly Mutation[] = [
         replace: "const refused = undefined;",
       },
       {
-        file: "src/domains/managing/nameservers.ts",
+        file: "src/domains/kinds/nameservers.ts",
         find: "await showGlue(",
         replace: 'if (step.is === "ready") await showGlue(',
       },

@@ -1,8 +1,7 @@
-/** The two tables of orders: registrations, and orders about registered names. */
-import { changeStates } from "#domains/managing/states.ts";
-import { orderTransitions } from "#domains/orders/states.ts";
+/** What the fault tests read of orders: registrations, and orders about registered names. */
+import { type OrderEvent, orderStates } from "#domains/orders/states.ts";
 
-/** A row of a table of states, as the documents name it. */
+/** A row of the table of states, as the documents name it. */
 interface Transition {
   row: string;
   from: string;
@@ -11,11 +10,8 @@ interface Transition {
 }
 
 export interface OrderTable {
-  rows: "registration_orders" | "changes";
-  history: "order_history" | "change_history";
-  /** The column of an order's id in its history and its attempts. */
-  subject: "order_id" | "change_id";
-  code: "order_code" | "change_code";
+  /** SQL on a row of `orders`: whether it is one of these. */
+  isOne: string;
   /** SQL: only a person can decide, so the order waits. */
   isForPerson: string;
   /** SQL: a cancellation is requested, and the registry has not answered the delete. */
@@ -25,25 +21,24 @@ export interface OrderTable {
   transitions: readonly Transition[];
 }
 
+/** Events that one of the two cannot have. */
+const onlyRegistrations: readonly OrderEvent[] = ["unreachable", "unwanted", "deleted"];
+const onlyChanges: readonly OrderEvent[] = ["superseded", "prepared", "next"];
+const without = (events: readonly string[]) => orderStates.transitions.filter(({ event }) => !events.includes(event));
+
 export const registrations: OrderTable = {
-  rows: "registration_orders",
-  history: "order_history",
-  subject: "order_id",
-  code: "order_code",
-  isForPerson: "operator_note IS NOT NULL AND phase IN ('verify', 'cancel')",
+  isOne: "kind = 'create'",
+  isForPerson: "operator_note IS NOT NULL AND phase IS NOT NULL",
   isCancelling: `cancel_requested_at IS NOT NULL AND NOT EXISTS (SELECT FROM attempts
     WHERE order_id = o.id AND command = 'domain:delete' AND answered_at IS NOT NULL)`,
-  isWithoutCredit: "phase = 'waiting'",
-  transitions: orderTransitions,
+  isWithoutCredit: `phase = 'send' AND EXISTS (SELECT FROM attempts WHERE order_id = o.id AND result_code = 2104)`,
+  transitions: without(onlyChanges),
 };
 
 export const changes: OrderTable = {
-  rows: "changes",
-  history: "change_history",
-  subject: "change_id",
-  code: "change_code",
+  isOne: "kind <> 'create'",
   isForPerson: "operator_note IS NOT NULL AND waiting_since IS NULL AND ended_at IS NULL",
   isCancelling: "false",
   isWithoutCredit: "waiting_since IS NOT NULL AND ended_at IS NULL",
-  transitions: changeStates.transitions,
+  transitions: without(onlyRegistrations),
 };

@@ -1,8 +1,7 @@
 /** The orders of a batch: placed by resellers, observed, cancelled, and disturbed by other registrants of their names. */
 import assert from "node:assert/strict";
 import { DatabaseUnavailable } from "#db/errors.ts";
-import { cancelChange } from "#domains/managing/requests.ts";
-import { cancelOrder } from "#domains/orders/cancel.ts";
+import { cancelOrder } from "#domains/orders/operate.ts";
 import { isFinal } from "#domains/orders/states.ts";
 import { sleep, systemClock } from "#lib/clock.ts";
 import { OperatorError } from "#operator-error.ts";
@@ -124,16 +123,16 @@ async function placeOrder(orders: Orders, reseller: TestReseller, name: string):
 }
 
 /** Cancels orders as an operator. */
-export async function cancel({ stage, subject, placed, cancelAsked }: Orders, names: string[]): Promise<void> {
+export async function cancel({ stage, placed, cancelAsked }: Orders, names: string[]): Promise<void> {
   const cancelOne = async (code: string) => {
-    await (subject.kind ? cancelChange : cancelOrder)(stage.gateway.context, code);
+    await cancelOrder(stage.gateway.context, code);
   };
   for (const name of names) {
     cancelAsked.add(name);
     const ask = () => cancelOne(placed.get(name)!.code);
     await ask().catch((error: unknown) => {
-      // Only a registration can be cancelled once it was sent.
-      if (subject.kind && error instanceof OperatorError) return undefined;
+      // It has ended; or it was sent, and is no registration.
+      if (error instanceof OperatorError) return undefined;
       // On a busy machine the database may be late, and an operator retries.
       if (!(error instanceof DatabaseUnavailable)) throw error;
       return ask();
@@ -161,7 +160,7 @@ export async function readStates({ stage, subject: { table }, placed }: Orders):
   return stage.query<OrderState>(
     `SELECT domain_name AS name, status, phase, next_step_at AS "nextStepAt", operator_note AS note,
        ${table.isForPerson} AS "isForPerson", ${table.isCancelling} AS "isCancelling"
-     FROM ${table.rows} AS o WHERE ${table.code} = ANY($1)`,
+     FROM orders AS o WHERE order_code = ANY($1)`,
     [[...placed.values()].map(({ code }) => code)],
   );
 }

@@ -3,13 +3,12 @@
 import { changes, type OrderTable, registrations } from "./order-tables.ts";
 import type { Stage } from "./stage.ts";
 
-const byNumber = (one: string, other: string) =>
-  Number.parseInt(one.replace("C", ""), 10) - Number.parseInt(other.replace("C", ""), 10) || one.localeCompare(other);
+const byNumber = (one: string, other: string) => Number.parseInt(one, 10) - Number.parseInt(other, 10);
 
 const rowsOf = ({ transitions }: OrderTable) => [...new Set(transitions.map(({ row }) => row))];
 
-/** All rows of registrations: "1" is the POST, which is not in the table of transitions. */
-export const allRows: readonly string[] = ["1", ...rowsOf(registrations)].sort(byNumber);
+/** The rows of registrations. */
+export const allRows: readonly string[] = rowsOf(registrations).sort(byNumber);
 
 /** All rows of orders about registered names. */
 export const changeRows: readonly string[] = rowsOf(changes).sort(byNumber);
@@ -25,8 +24,8 @@ export async function readRowsPassed(
 ): Promise<Map<string, number>> {
   const histories = await query<{ domain_name: string; events: string[] }>(
     `SELECT domain_name, array_agg(event ORDER BY h.id) AS events
-     FROM ${table.rows} AS o JOIN ${table.history} AS h ON h.${table.subject} = o.id
-     WHERE ${table.code} = ANY($1) GROUP BY o.id`,
+     FROM orders AS o JOIN order_history AS h ON h.order_id = o.id
+     WHERE order_code = ANY($1) GROUP BY o.id`,
     [codes],
   );
   const passed = new Map<string, number>();
@@ -35,7 +34,6 @@ export async function readRowsPassed(
   for (const { domain_name, events } of histories) {
     let state = "NotProvisioned";
     for (const event of events) {
-      if (event === "requested" && table === registrations) count("1");
       if (!known.has(event)) continue;
       const transition = table.transitions.find((one) => one.from === state && one.event === event);
       if (!transition) throw new Error(`${domain_name}: its history has "${event}" in ${state}: ${events.join(", ")}`);

@@ -111,9 +111,9 @@ function sayAvailable({ context: { database } }: TestGateway, query: Stage["quer
 
 /** Lets a day pass for orders that wait for credit, and ends each pause of creates. */
 async function keepOperating({ context }: TestGateway, query: Stage["query"], ended: AbortSignal): Promise<void> {
-  const letDayPass = ({ rows, isWithoutCredit }: OrderTable) => `UPDATE ${rows}
+  const letDayPass = ({ isOne, isWithoutCredit }: OrderTable) => `UPDATE orders AS o
     SET next_step_at = now(), waiting_since = waiting_since - interval '${skippedHours} hours'
-    WHERE ${isWithoutCredit} AND next_step_at > now() + interval '1 minute'`;
+    WHERE ${isOne} AND ${isWithoutCredit} AND next_step_at > now() + interval '1 minute'`;
   while (!ended.aborted) {
     // On a busy machine the database may be late, and an operator retries. The day passes first: resuming creates wakes the orders,
     // and one that is woken during each pause would retry forever and never grow older.

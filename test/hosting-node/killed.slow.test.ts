@@ -36,12 +36,12 @@ const doings: Record<Doing, { ask(identifier: string): Promise<unknown>; event: 
     status: "Suspended",
   },
   password: {
-    ask: (identifier) => way.client.hosting.setPassword(identifier, newPassword),
+    ask: (identifier) => way.client.setHostingPassword(identifier, newPassword),
     event: "applied",
     status: "Ready",
   },
   removal: {
-    ask: (identifier) => way.client.hosting.delete(identifier),
+    ask: (identifier) => way.client.deleteHostingAccount(identifier),
     event: "removed",
     status: "Removed",
   },

@@ -61,7 +61,7 @@ test(
     for (const name of ["doomed.example", "kept.example"]) await way.createReady(name);
     const [doomed = 0] = await uidsOf(["doomed.example"]);
     const backup = await whileTheyStandStill(() => backUp(t, way.databaseUrl));
-    await persistently("the api is back", () => way.client.hosting.get("kept.example"));
+    await persistently("the api is back", () => way.client.getHostingAccount("kept.example"));
     for (const name of lost) await way.createReady(name);
     assert.equal((await way.upload(taken, "theirs")).code, 0);
     const lostUids = await uidsOf(lost);
@@ -69,7 +69,7 @@ test(
     await whileTheyStandStill(() => backup.restore());
 
     // Before the restore is noticed, another reseller gets the uid of the account whose name he orders.
-    await persistently("the api is back", () => way.client.hosting.get("kept.example"));
+    await persistently("the api is back", () => way.client.getHostingAccount("kept.example"));
     const rival = await way.addReseller("rival");
     await way.create(taken, rival);
     await eventually("it waits for its node", async () => {
@@ -81,7 +81,7 @@ test(
     await eventually("it waits", async () => /by a stray/.test(await waitsFor(taken)));
     assert.deepEqual(await way.page(taken), { status: 200, body: "theirs" });
 
-    await way.client.hosting.delete("doomed.example");
+    await way.client.deleteHostingAccount("doomed.example");
     for (const name of fresh) await way.createReady(name);
     const uids = await uidsOf([taken, ...fresh]);
     assert.equal(new Set(uids).size, 1 + fresh.length);

@@ -121,12 +121,12 @@ export async function startWholeWay(scope: Scope, database?: Promise<{ url: stri
   const agents = await prepareAgent(inner, machine, String(added.token));
 
   const create = async (identifier: string, as = system.client) => {
-    await as.hosting.create({ identifier, servicePackId: String(packId), password });
+    await as.createHostingAccount({ identifier, servicePackId: String(packId), password });
   };
   // Not the client's own wait, which polls every 10 seconds.
   const untilReady = (identifier: string, as = system.client) =>
     eventually(`${identifier} is Ready`, async () => {
-      const { data } = await as.hosting.get(identifier);
+      const { data } = await as.getHostingAccount(identifier);
       assert.ok(data.status === "Ready" || data.status === "Provisioning", JSON.stringify(data));
       return data.status === "Ready";
     });

@@ -38,12 +38,12 @@ async function assertOnce(identifier: string): Promise<string> {
 
 test("an account that is Ready takes an upload by FTPS, and the world reads it", options, async () => {
   await way.createReady("hello.example");
-  const { data } = await way.client.hosting.get("hello.example");
+  const { data } = await way.client.getHostingAccount("hello.example");
   assert.equal(data.ftp?.port, way.machine.ftp.port);
   assert.deepEqual(await way.upload("hello.example", "hello, world"), { code: 0, reply: "226 Transfer complete" });
   assert.deepEqual(await way.page("hello.example"), { status: 200, body: "hello, world" });
   await eventually("the account shows what it uses", async () => {
-    const { data: now } = await way.client.hosting.get("hello.example");
+    const { data: now } = await way.client.getHostingAccount("hello.example");
     return now.disk_used_bytes === 12;
   });
   const clear = ["--user", `hello.example:${password}`, `ftp://127.0.0.1:${way.machine.ftp.port}/`];
@@ -89,8 +89,8 @@ test(
   async () => {
     const session = await RawFtp.login(way.machine, "hello.example", password);
     assert.match(await session.ask("NOOP"), /^200 /);
-    await way.client.hosting.suspend("hello.example", { reason: "unpaid" });
-    assert.equal((await way.client.hosting.get("hello.example", { waitSeconds: 30 })).data.status, "Suspended");
+    await way.client.suspendHostingAccount("hello.example", { reason: "unpaid" });
+    assert.equal((await way.client.getHostingAccount("hello.example", { waitSeconds: 30 })).data.status, "Suspended");
     await session.closed();
     assert.match((await way.upload("hello.example", "still here")).reply, /^530 /);
     assert.equal((await way.page("hello.example")).status, 503);
@@ -98,8 +98,8 @@ test(
     await way.operated("hosting", "suspend", "hello.example", "--reason", "phishing", "--wait");
     await way.operated("hosting", "resume", "hello.example", "--wait");
     assert.equal((await way.page("hello.example")).status, 503);
-    await way.client.hosting.unsuspend("hello.example");
-    assert.equal((await way.client.hosting.get("hello.example", { waitSeconds: 30 })).data.status, "Ready");
+    await way.client.unsuspendHostingAccount("hello.example");
+    assert.equal((await way.client.getHostingAccount("hello.example", { waitSeconds: 30 })).data.status, "Ready");
     assert.deepEqual(await way.page("hello.example"), { status: 200, body: "back again" });
     assert.equal((await way.upload("hello.example", "and paid")).code, 0);
   },
@@ -107,7 +107,7 @@ test(
 
 test("a password that is set over the API opens the account, and the old one does not", options, async () => {
   const session = await RawFtp.login(way.machine, "hello.example", password);
-  await way.client.hosting.setPassword("hello.example", newPassword);
+  await way.client.setHostingPassword("hello.example", newPassword);
   await session.closed();
   assert.match((await way.upload("hello.example", "the old one")).reply, /^530 /);
   assert.equal((await way.upload("hello.example", "the new one", newPassword)).code, 0);
@@ -117,7 +117,7 @@ test("a password that is set over the API opens the account, and the old one doe
 test("abuse 22: a deleted identifier that another reseller gets is another uid and folder", options, async () => {
   const former = await assertOnce("hello.example");
   const session = await RawFtp.login(way.machine, "hello.example", newPassword);
-  await way.client.hosting.delete("hello.example");
+  await way.client.deleteHostingAccount("hello.example");
   await session.closed();
   const rival = await way.addReseller("rival");
   await eventually("the identifier is free", async () => (await uidOf("hello.example")) === undefined);
@@ -127,7 +127,7 @@ test("abuse 22: a deleted identifier that another reseller gets is another uid a
   assert.notEqual(await assertOnce("hello.example"), former);
   assert.match((await way.upload("hello.example", "mine", newPassword)).reply, /^530 /);
   assert.equal((await way.page("hello.example")).status, 404, "nothing of the former site is left");
-  await assert.rejects(way.client.hosting.get("hello.example"), {
+  await assert.rejects(way.client.getHostingAccount("hello.example"), {
     errorCode: "hostingaccount_invalid_identifier",
   });
   assert.equal((await way.upload("hello.example", "rival's")).code, 0);
@@ -162,7 +162,7 @@ test("an account is not Ready until customers can log in at the address that the
     const note = (await notes()).find((text) => text.startsWith(told)) ?? "";
     assert.match(note, why);
     assert.match(note, /correct it with deedhouse node set web-1 --ftp HOST:PORT/);
-    assert.equal((await way.client.hosting.get(identifier)).data.status, "Provisioning");
+    assert.equal((await way.client.getHostingAccount(identifier)).data.status, "Provisioning");
     await way.operated("node", "set", nodeId, "--ftp", `127.0.0.1:${way.machine.ftp.port}`);
     await way.untilReady(identifier);
   }

@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { listAlarms } from "#alarms.ts";
-import { openHostingNodes } from "#hosting/drivers/open.ts";
 import { endMove, getMove } from "#hosting/moves/manage.ts";
 import { startMove } from "#hosting/moves/move.ts";
 import { advanceMove } from "#hosting/moves/steps.ts";
+import { openHostingNodes } from "#hosting/nodes/open.ts";
 import { systemClock, unixSeconds } from "#lib/clock.ts";
 import { startTestNode } from "#nodes/test-embedded-node.ts";
 import { createManualClock } from "../harness/manual-clock.ts";

@@ -4,7 +4,7 @@ import { allStatements } from "#db/statement.ts";
 import "#hosting/moves/manage.ts";
 import "#hosting/nodes/nodes.ts";
 import "#hosting/nodes/manage.ts";
-import "#hosting/reconciles/reconcile.ts";
+import "#hosting/nodes/reconcile.ts";
 import { testDatabase } from "../harness/database.ts";
 
 /** The statements about one node. */

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { resumeAccount, suspendAccount } from "#hosting/accounts/suspend.ts";
-import { askReconcile, findResult } from "#hosting/reconciles/reconcile.ts";
+import { askReconcile, findResult } from "#hosting/nodes/reconcile.ts";
 import { cannotServeFtp } from "../../sandbox/whm/ftp.ts";
 import { startWhmStub, type WhmStub } from "../../sandbox/whm/server.ts";
 import type { TestGateway } from "../harness/gateway.ts";

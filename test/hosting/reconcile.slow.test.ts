@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { listAlarms } from "#alarms.ts";
+import type { NamedStray } from "#hosting/nodes/compare.ts";
 import { getNode } from "#hosting/nodes/manage.ts";
+import { askReconcile, findResult, type ReconcileResult } from "#hosting/nodes/reconcile.ts";
 import { updateAbsenceAlarms } from "#hosting/nodes/seen.ts";
-import type { NamedStray } from "#hosting/reconciles/compare.ts";
-import { askReconcile, findResult, type ReconcileResult } from "#hosting/reconciles/reconcile.ts";
 import { changeAccount, testAccount } from "#nodes/test-account.ts";
 import { runSql } from "../harness/sql.ts";
 import { assertRefused, operate } from "../orders/operate.ts";

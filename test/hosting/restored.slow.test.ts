@@ -4,7 +4,7 @@ import { after, test } from "node:test";
 import { listAlarms } from "#alarms.ts";
 import { endMove } from "#hosting/moves/manage.ts";
 import { getNode } from "#hosting/nodes/manage.ts";
-import { askAllReconciles } from "#hosting/reconciles/reconcile.ts";
+import { askAllReconciles } from "#hosting/nodes/reconcile.ts";
 import { backUp } from "../harness/backup.ts";
 import { runSql } from "../harness/sql.ts";
 import { assertRefused, operate, operated } from "../orders/operate.ts";

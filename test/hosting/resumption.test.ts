@@ -6,7 +6,7 @@ import { applyAccountEvent, findAccount } from "#hosting/accounts/accounts.ts";
 import { advanceAccount } from "#hosting/accounts/advance.ts";
 import type { HostingEvent } from "#hosting/accounts/states.ts";
 import { suspendAccount } from "#hosting/accounts/suspend.ts";
-import { openHostingNodes } from "#hosting/drivers/open.ts";
+import { openHostingNodes } from "#hosting/nodes/open.ts";
 import { withFreeUid } from "#hosting/nodes/uids.ts";
 import { startWorker } from "#jobs/worker.ts";
 import type { DesiredAccount } from "#nodes/driver.ts";

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { statement } from "#db/statement.ts";
 import { advanceAccount } from "#hosting/accounts/advance.ts";
-import { openHostingNodes } from "#hosting/drivers/open.ts";
+import { openHostingNodes } from "#hosting/nodes/open.ts";
 import { sleep, systemClock } from "#lib/clock.ts";
 import { startTestNode, type TestNode } from "#nodes/test-embedded-node.ts";
 import type { Scope } from "../harness/database.ts";

@@ -30,7 +30,7 @@ for (const status of hostingStatuses) {
     for (const event of hostingEvents) {
       const id = await accountIn(status);
       const account = await read(id);
-      const next = nextHostingStatus(status, event)?.to;
+      const next = nextHostingStatus(status, event);
       const apply = () => context.database.transaction((tx) => applyAccountEvent(context, tx, account, { event }));
       if (next) assert.equal((await apply())?.status, next, event);
       else await assert.rejects(apply(), /has no transition/, event);

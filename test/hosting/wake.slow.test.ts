@@ -6,7 +6,7 @@ import { createAgentDriver } from "#hosting/channel/driver.ts";
 import { startTestChannel } from "#hosting/channel/test-channel.ts";
 import { registerNode } from "#hosting/nodes/nodes.ts";
 import { updateAbsenceAlarms } from "#hosting/nodes/seen.ts";
-import { watchReturns } from "#hosting/nodes/wake.ts";
+import { watchReturns } from "#hosting/wake.ts";
 import { systemClock, unixSeconds } from "#lib/clock.ts";
 import { memoryNode } from "#nodes/agent/test-agent-node.ts";
 import { startWhmStub } from "../../sandbox/whm/server.ts";

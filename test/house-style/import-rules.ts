@@ -166,7 +166,6 @@ export const importRules: ImportRule[] = [
       "src/postgres/",
       "src/resellers/",
       "src/hosting/nodes/",
-      "src/hosting/channel/join-local.ts",
       "src/hosting/packs/",
       "src/config.ts",
     ],

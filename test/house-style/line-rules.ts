@@ -138,8 +138,8 @@ export const lineRules: LineRule[] = [
         "src/db/parts.ts",
         "src/progress/rows.ts",
         "src/webhooks/turns.ts",
-        "src/domains/changes/due.ts",
-        "src/domains/changes/write.ts",
+        "src/domains/orders/due.ts",
+        "src/domains/orders/write.ts",
       ])(path) &&
       !isTestCode(path),
     inComments: false,

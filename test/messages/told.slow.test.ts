@@ -1,7 +1,7 @@
 /** What a registry tells of names and of our account, without a command of ours. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { dropOldMessages } from "#domains/registry/messages.ts";
+import { dropOldMessages } from "#domains/messages/messages.ts";
 import { startStage } from "../changes/stage.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";

@@ -88,7 +88,7 @@ test("a token is nowhere in clear, and erased at the order's end", async (t) => 
   const gateway = await startTestGateway(t, { context: { log } });
   const reseller = await gateway.addReseller();
   const kept = async () => {
-    const sealed = "SELECT FROM registration_orders WHERE allocation_token_sealed IS NOT NULL";
+    const sealed = "SELECT FROM orders WHERE allocation_token_sealed IS NOT NULL";
     return (await runSql(gateway.databaseUrl, sealed)).length;
   };
   const assertNowhere = async (answers: string) => {

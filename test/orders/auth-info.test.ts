@@ -15,11 +15,11 @@ test("the authInfo of a registration is erased at its order's end, however it en
   // Whichever statement ends it.
   await runSql(
     gateway.databaseUrl,
-    `INSERT INTO registration_orders (order_code, reseller_id, domain_name, suffix, registry_id, period_years, auth_info_sealed,
+    `INSERT INTO orders (order_code, reseller_id, domain_name, suffix, registry_id, period_years, auth_info_sealed,
        status, created_at, updated_at, ended_at)
      VALUES ('REG-00000000-000', $1, 'old.example', 'example', 'elsewhere', 1, 'sealed', 'Errors', now(), now(), now())`,
     [reseller.id],
   );
-  const kept = "SELECT domain_name FROM registration_orders WHERE auth_info_sealed IS NOT NULL";
+  const kept = "SELECT domain_name FROM orders WHERE auth_info_sealed IS NOT NULL";
   assert.deepEqual(await runSql(gateway.databaseUrl, kept), []);
 });

@@ -37,7 +37,7 @@ test("a name that is reserved after the order was accepted fails its validation,
   await delayOrders(gateway.databaseUrl, 700);
   const order = await place(gateway, reseller, "later.example");
   // The sandbox reserves names by how they begin, so the test changes the order's name instead of the registry's answer.
-  const rename = `UPDATE registration_orders SET domain_name = 'reserved-later.example', checked_at = NULL
+  const rename = `UPDATE orders SET domain_name = 'reserved-later.example', checked_at = NULL
     WHERE order_code = $1 AND status = 'NotProvisioned' RETURNING id`;
   assert.equal((await runSql(gateway.databaseUrl, rename, [order.code])).length, 1);
   const reserved = { ...order, name: "reserved-later.example" };
@@ -67,7 +67,7 @@ test("the delays between an order's retries grow until one succeeds", async (t) 
   const order = await place(gateway, reseller, "slow-500-again.example");
   await until("it has begun", async () => (await statusOf(gateway, reseller, order)) === "Processing");
   gateway.registry.pause();
-  const grown = "SELECT FROM registration_orders WHERE backoff_count >= 3";
+  const grown = "SELECT FROM orders WHERE backoff_count >= 3";
   await until("it has failed three times", async () => (await runSql(gateway.databaseUrl, grown)).length > 0);
   gateway.registry.resume();
   await assertEnds(gateway, reseller, order, "Finished");

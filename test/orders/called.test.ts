@@ -1,7 +1,7 @@
 /** An order is made due (by an operator, a message, the end of a pause) at the moment in which it writes that it waits. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { retryOrder } from "#domains/orders/requests.ts";
+import { retryOrder } from "#domains/orders/operate.ts";
 import { setMaintenance } from "#domains/registry/maintenance.ts";
 import { pauseCreates, resumeCreatesPausedFor } from "#domains/registry/pause.ts";
 import { startTestGateway, type TestGateway } from "../harness/gateway.ts";
@@ -90,7 +90,7 @@ test("an order that is about to wait for the end of a maintenance continues when
   const now = context.clock.now();
   await setMaintenance(context, "sandbox", { from: now, until: new Date(now.getTime() + hourMs) });
   const when = "NEW.next_step_at > now() + interval '30 minutes'";
-  const hold = await holdAt(t, databaseUrl, { table: "registration_orders", on: "UPDATE", when });
+  const hold = await holdAt(t, databaseUrl, { table: "orders", on: "UPDATE", when });
   await retryOrder(context, order.code);
   await hold.reached();
   await endWhileHeld(gateway, () => setMaintenance(context, "sandbox", undefined), hold.release);
@@ -102,7 +102,7 @@ test("an order that is about to wait because creates are paused continues when t
   const { context, databaseUrl } = gateway;
   await pauseCreates(context, "sandbox", "operator", "prices change");
   const when = "NEW.phase = 'waiting' AND NEW.backoff_count > OLD.backoff_count";
-  const hold = await holdAt(t, databaseUrl, { table: "registration_orders", on: "UPDATE", when });
+  const hold = await holdAt(t, databaseUrl, { table: "orders", on: "UPDATE", when });
   await retryOrder(context, order.code);
   await hold.reached();
   await endWhileHeld(gateway, () => resumeCreatesPausedFor(context, "sandbox", "operator"), hold.release);

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cancelOrder } from "#domains/orders/cancel.ts";
 import { sleep } from "#lib/clock.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
 import { delayOrders, holdAt } from "./hold.ts";
 import { assertEnds, creates, place, statusOf, until } from "./judge.ts";
+import { cancel } from "./operate.ts";
 
 const raceRounds = 40;
 
@@ -14,13 +14,13 @@ test("an order that has not started can be cancelled, and nothing is ever sent f
   const reseller = await gateway.addReseller();
   await delayOrders(gateway.databaseUrl, 500);
   const order = await place(gateway, reseller, "early.example");
-  assert.equal(await cancelOrder(gateway.context, order.code), "cancelled");
+  assert.equal(await cancel(gateway, order.code), "Cancelled");
   await assertEnds(gateway, reseller, order, "Cancelled");
   const after = await place(gateway, reseller, "early.example");
   await assertEnds(gateway, reseller, after, "Finished");
   assert.equal(creates(gateway, order.name).length, 1);
-  assert.equal(await cancelOrder(gateway.context, after.code), "ended");
-  assert.equal(await cancelOrder(gateway.context, "REG-00000000-000"), "unknown");
+  assert.equal(await cancel(gateway, after.code), "refused");
+  assert.equal(await cancel(gateway, "REG-00000000-000"), "not-found");
 });
 
 test("an order that is being checked, or waits, can be cancelled (row 22)", async (t) => {
@@ -28,13 +28,13 @@ test("an order that is being checked, or waits, can be cancelled (row 22)", asyn
   const reseller = await gateway.addReseller();
   const checked = await place(gateway, reseller, "slow-600-checked.example");
   await until("it has begun", async () => (await statusOf(gateway, reseller, checked)) === "Processing");
-  assert.equal(await cancelOrder(gateway.context, checked.code), "cancelled");
+  assert.equal(await cancel(gateway, checked.code), "Cancelled");
   const waiting = await place(gateway, reseller, "slow-600-waiting.example");
   await until("it has begun", async () => (await statusOf(gateway, reseller, waiting)) === "Processing");
   gateway.registry.pause();
-  const waits = "SELECT FROM registration_orders WHERE phase = 'waiting'";
+  const waits = "SELECT FROM orders WHERE phase = 'send' AND backoff_count > 0";
   await until("it waits", async () => (await runSql(gateway.databaseUrl, waits)).length > 0);
-  assert.equal(await cancelOrder(gateway.context, waiting.code), "cancelled");
+  assert.equal(await cancel(gateway, waiting.code), "Cancelled");
   gateway.registry.resume();
   await assertEnds(gateway, reseller, checked, "Cancelled");
   await assertEnds(gateway, reseller, waiting, "Cancelled");
@@ -47,7 +47,7 @@ test("an order whose contact is ready, but whose create is not sent, can be canc
   const hold = await holdAt(t, gateway.databaseUrl, { table: "registry_contacts", on: "INSERT", when: "true" });
   const order = await place(gateway, reseller, "contact-only.example");
   await hold.reached();
-  assert.equal(await cancelOrder(gateway.context, order.code), "cancelled");
+  assert.equal(await cancel(gateway, order.code), "Cancelled");
   await hold.release();
   await assertEnds(gateway, reseller, order, "Cancelled");
   // The same session would have carried its create by now.
@@ -64,9 +64,9 @@ test("of a cancel and a create at the same time one comes first, and the order e
   for (let round = 0; round < raceRounds; round++) {
     const order = await place(gateway, reseller, `at-once-${round}.test`);
     await sleep(round % 20);
-    const result = await cancelOrder(gateway.context, order.code);
-    await assertEnds(gateway, reseller, order, result === "ended" ? "Finished" : "Cancelled");
-    if (result === "cancelled") assert.deepEqual(creates(gateway, order.name), []);
+    const result = await cancel(gateway, order.code);
+    await assertEnds(gateway, reseller, order, result === "refused" ? "Finished" : "Cancelled");
+    if (result === "Cancelled") assert.deepEqual(creates(gateway, order.name), []);
     results[result] = (results[result] ?? 0) + 1;
   }
   t.diagnostic(JSON.stringify(results));

@@ -10,7 +10,7 @@ import { until } from "./judge.ts";
 export interface HeldChange {
   table:
     | "registries"
-    | "registration_orders"
+    | "orders"
     | "attempts"
     | "registry_contacts"
     | "poll_messages"
@@ -84,6 +84,6 @@ export async function delayOrders(databaseUrl: string, delayMs: number): Promise
   const sql = `
     CREATE FUNCTION test_delay() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN NEW.next_step_at := now() + interval '${delayMs} milliseconds'; RETURN NEW; END $$;
-    CREATE TRIGGER test_delay BEFORE INSERT ON registration_orders FOR EACH ROW EXECUTE FUNCTION test_delay()`;
+    CREATE TRIGGER test_delay BEFORE INSERT ON orders FOR EACH ROW EXECUTE FUNCTION test_delay()`;
   await runSql(databaseUrl, sql);
 }

@@ -17,7 +17,7 @@ async function placeAhead(t: Scope, name: string, phase: string, registry: Parti
   const reseller = await gateway.addReseller();
   clock.skip(aheadHours);
   const order = await place(gateway, reseller, name);
-  const waits = `SELECT FROM registration_orders WHERE order_code = $1 AND phase = $2 AND next_step_at > $3`;
+  const waits = `SELECT FROM orders WHERE order_code = $1 AND phase = $2 AND next_step_at > $3`;
   const values = [order.code, phase, clock.now()];
   await until("it waits", async () => (await runSql(gateway.databaseUrl, waits, values)).length === 1);
   clock.skip(-aheadHours);
@@ -33,7 +33,7 @@ test("an order that waits for hours because a clock jumped continues at once", a
 test("an order whose create is unanswered waits for the settle time again, and is not created twice", async (t) => {
   const settle = { settleMs: 3_000 };
   const { gateway, reseller, order } = await placeAhead(t, "drop-after-jumped.example", "verify", settle);
-  const soon = `SELECT FROM registration_orders WHERE order_code = $1
+  const soon = `SELECT FROM orders WHERE order_code = $1
     AND (next_step_at IS NULL OR next_step_at < now() + interval '1 hour')`;
   await until("its time is bounded", async () => (await runSql(gateway.databaseUrl, soon, [order.code])).length === 1);
   await assertEnds(gateway, reseller, order, "Finished");

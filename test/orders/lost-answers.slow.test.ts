@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { authInfoRow } from "#domains/orders/orders.ts";
+import { openSecret } from "#domains/kinds/registration.ts";
+import { findOrderByCode } from "#domains/orders/order.ts";
 import { startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
 import { createSteeredClock } from "../harness/steered-clock.ts";
@@ -50,7 +51,7 @@ test("after five creates without a trace an operator decides (row 17)", async (t
   const reseller = await gateway.addReseller();
   gateway.registry.setFaults({ commands: [{ command: "domain:create", as: "drop-before" }] });
   const order = await place(gateway, reseller, "ever.example");
-  const note = "SELECT FROM registration_orders WHERE operator_note LIKE '5 creates were lost%'";
+  const note = "SELECT FROM orders WHERE operator_note LIKE '5 creates were lost%'";
   await until("it needs an operator", async () => (await runSql(gateway.databaseUrl, note)).length > 0);
   assert.equal(await statusOf(gateway, reseller, order), "Processing");
   assert.equal(creates(gateway, order.name).length, 5);
@@ -108,7 +109,7 @@ test("a failure of ours after the registry's answer is not a refusal: the name i
   const raise = `CREATE FUNCTION test_raise() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$;
     CREATE TRIGGER test_raise BEFORE INSERT ON domains FOR EACH ROW EXECUTE FUNCTION test_raise()`;
   await runSql(gateway.databaseUrl, raise);
-  const failed = "SELECT FROM registration_orders WHERE next_step_at > updated_at";
+  const failed = "SELECT FROM orders WHERE next_step_at > updated_at";
   await until(
     "the step has failed, and is to be tried again",
     async () => (await runSql(gateway.databaseUrl, failed)).length > 0,
@@ -125,15 +126,11 @@ test("a name that is taken after we sent a create is verified, because it may be
   const order = await place(gateway, reseller, "once-2200-late.example");
   await until("its create was refused", () => creates(gateway, order.name).length > 0);
   // The registry executes it after all.
-  const [row] = await runSql<{ auth_info_sealed: Buffer }>(
-    gateway.databaseUrl,
-    "SELECT auth_info_sealed FROM registration_orders WHERE order_code = $1",
-    [order.code],
-  );
+  const stored = await findOrderByCode(gateway.context, order.code);
   const { domains } = gateway.registry.store;
   const [any] = domains.values();
-  assert.ok(row && any);
-  const authInfo = gateway.context.sealer.open(authInfoRow(order.code), row.auth_info_sealed).reveal();
+  assert.ok(stored && any);
+  const authInfo = openSecret(gateway.context, stored).authInfo.reveal();
   domains.put({ ...any, name: order.name, authInfo });
   assert.equal((await gateway.settled(reseller, order.location)).status, "Finished");
   assert.equal(creates(gateway, order.name).length, 1);
@@ -148,8 +145,7 @@ test("a create that is executed after its order's end raises an alarm, because n
     const order = await place(gateway, reseller, name);
     await hold.reached(1);
     // As the successor of a suspended process would: it looks for the name, and the operator cancels the order.
-    const end =
-      "UPDATE registration_orders SET status = 'Cancelled', phase = NULL, ended_at = now() WHERE order_code = $1";
+    const end = "UPDATE orders SET status = 'Cancelled', phase = NULL, ended_at = now() WHERE order_code = $1";
     await runSql(gateway.databaseUrl, end, [order.code]);
     hold.release();
     await until("it raises an alarm", async () => (await openAlarms(gateway)).at(-1)?.subject === order.code);

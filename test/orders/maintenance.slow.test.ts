@@ -12,14 +12,14 @@ import { assertRefused, operated } from "./operate.ts";
 import { countEvents, openAlarms } from "./stage.ts";
 
 const hourMs = 3_600_000;
-const nextSteps = "SELECT next_step_at, backoff_count FROM registration_orders WHERE order_code = $1";
+const nextSteps = "SELECT next_step_at, backoff_count FROM orders WHERE order_code = $1";
 
 test("during a registry's maintenance nothing is ordered, and accepted orders wait without failing", async (t) => {
   const clock = createSteeredClock();
   const gateway = await startTestGateway(t, { clock });
   const { context, databaseUrl, registry } = gateway;
   const reseller = await gateway.addReseller();
-  const claimed = { table: "registration_orders", on: "UPDATE", when: "NEW.phase = 'check'" } as const;
+  const claimed = { table: "orders", on: "UPDATE", when: "NEW.phase = 'check'" } as const;
   const hold = await holdAt(t, databaseUrl, claimed);
   const order = await place(gateway, reseller, "accepted.example");
   await hold.reached();
@@ -81,7 +81,7 @@ test("says what is wrong with a maintenance or a pause", async (t) => {
 test("an operator's pause holds accepted orders back until it ends, and raises no alarm", async (t) => {
   const gateway = await startTestGateway(t, { registry: { backoffFirstMs: hourMs, backoffMaxMs: hourMs } });
   const reseller = await gateway.addReseller();
-  const created = { table: "registration_orders", on: "UPDATE", when: "NEW.phase = 'create'" } as const;
+  const created = { table: "orders", on: "UPDATE", when: "NEW.phase = 'create'" } as const;
   const hold = await holdAt(t, gateway.databaseUrl, created);
   const order = await place(gateway, reseller, "paused.example");
   await hold.reached();

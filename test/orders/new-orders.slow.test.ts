@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { hostname } from "node:os";
 import { type TestContext, test } from "node:test";
 import { DatabaseUnavailable } from "#db/errors.ts";
-import { authInfoRow } from "#domains/orders/orders.ts";
+import { sealSecret } from "#domains/kinds/registration.ts";
 import { Secret } from "#lib/secret.ts";
 import { startTestGateway, type TestGateway } from "../harness/gateway.ts";
 import { endSessions, runSql } from "../harness/sql.ts";
@@ -25,11 +25,11 @@ const unheardCode = "REG-00000000-001";
 /** Another order like that one, without a notification. */
 async function placeUnheard({ context, databaseUrl }: TestGateway, like: PlacedOrder): Promise<void> {
   const insert = `
-    INSERT INTO registration_orders (order_code, reseller_id, domain_name, suffix, registry_id, period_years,
-      auth_info_sealed, status, checked_at, created_at, updated_at)
-    SELECT $2, reseller_id, 'unheard.example', suffix, registry_id, period_years, $3, 'NotProvisioned', checked_at, now(), now()
-    FROM registration_orders WHERE order_code = $1`;
-  const authInfo = context.sealer.seal(authInfoRow(unheardCode), new Secret("of-nobody-1"));
+    INSERT INTO orders (order_code, reseller_id, domain_name, suffix, registry_id, kind, input, secret_sealed, is_urgent, status,
+      created_at, updated_at)
+    SELECT $2, reseller_id, 'unheard.example', suffix, registry_id, kind, input, $3, is_urgent, 'NotProvisioned', now(), now()
+    FROM orders WHERE order_code = $1`;
+  const authInfo = sealSecret(context.sealer, unheardCode, new Secret("of-nobody-1"), undefined);
   await runSql(databaseUrl, insert, [like.code, unheardCode, authInfo]);
 }
 
@@ -73,7 +73,7 @@ test("an order whose first step fails is retried", async (t) => {
     CREATE TRIGGER test_break BEFORE INSERT ON attempts FOR EACH ROW EXECUTE FUNCTION test_break()`;
   await runSql(gateway.databaseUrl, broken);
   const order = await place(gateway, reseller, "second.example");
-  const putOff = "SELECT FROM registration_orders WHERE status = 'NotProvisioned' AND next_step_at > updated_at";
+  const putOff = "SELECT FROM orders WHERE status = 'NotProvisioned' AND next_step_at > updated_at";
   await until("it backs off", async () => (await runSql(gateway.databaseUrl, putOff)).length > 0);
   assert.deepEqual(creates(gateway, order.name), []);
   await runSql(gateway.databaseUrl, "DROP FUNCTION test_break CASCADE");

@@ -1,5 +1,7 @@
 /** The operator's commands on a test's gateway. */
 import assert from "node:assert/strict";
+import { cancelOrder } from "#domains/orders/operate.ts";
+import { OperatorError } from "#operator-error.ts";
 import { masterKey, type TestGateway } from "../harness/gateway.ts";
 import { type Ended, runTool } from "../harness/running-system.ts";
 
@@ -25,6 +27,16 @@ export async function operated<Result = Record<string, unknown>>(
   const { code, stdout, stderr } = await operate(gateway, ...args, "--json");
   assert.deepEqual({ code, stderr }, { code: 0, stderr: "" }, args.join(" "));
   return JSON.parse(stdout) as Result;
+}
+
+/** Cancels an order. @returns its status then, or the kind of the refusal */
+export async function cancel({ context }: TestGateway, code: string): Promise<string> {
+  try {
+    return (await cancelOrder(context, code)).status;
+  } catch (error) {
+    if (error instanceof OperatorError) return error.kind;
+    throw error;
+  }
 }
 
 /** Runs a command that must fail, with this exit code and this sentence. */

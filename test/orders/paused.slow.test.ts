@@ -35,7 +35,7 @@ test("an order that was accepted before a pause waits for the operator and is no
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
   const hold = await holdAt(t, gateway.databaseUrl, {
-    table: "registration_orders",
+    table: "orders",
     on: "UPDATE",
     when: "NEW.phase = 'create' AND NEW.domain_name = 'other.example'",
   });
@@ -57,7 +57,7 @@ test("without credit an order waits, and continues when there is credit again (r
   const reseller = await gateway.addReseller();
   const order = await place(gateway, reseller, "once-2104-x.example");
   await assertPaused(gateway, reseller);
-  const waits = "SELECT FROM registration_orders WHERE phase = 'waiting'";
+  const waits = "SELECT FROM orders WHERE phase = 'waiting'";
   await until("it waits", async () => (await runSql(gateway.databaseUrl, waits)).length > 0);
   assert.equal(await statusOf(gateway, reseller, order), "Processing");
   clock.skip(0.3);
@@ -93,7 +93,7 @@ test("a lack of credit that is written after a later create has succeeded pauses
   const gateway = await startTestGateway(t);
   const reseller = await gateway.addReseller();
   const when = "OLD.phase = 'create' AND NEW.phase = 'waiting'";
-  const hold = await holdAt(t, gateway.databaseUrl, { table: "registration_orders", on: "UPDATE", when });
+  const hold = await holdAt(t, gateway.databaseUrl, { table: "orders", on: "UPDATE", when });
   const refused = await place(gateway, reseller, "once-2104-x.example");
   await hold.reached();
   await assertEnds(gateway, reseller, await place(gateway, reseller, "paid.example"), "Finished");

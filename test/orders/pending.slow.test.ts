@@ -130,7 +130,7 @@ test("a denial that the registry does not show yet is stored, and the order look
 test("a decision that comes before the order is written as pending is not lost", async (t) => {
   const { gateway, reseller } = await startWithQueue(t, { pendingDelayMs: 50 });
   const hold = await holdAt(t, gateway.databaseUrl, {
-    table: "registration_orders",
+    table: "orders",
     on: "UPDATE",
     when: "NEW.status = 'Pending'",
   });

@@ -21,7 +21,7 @@ test("an operator probes a registry that was away, sees the result, and its orde
   registry.pause();
   const open = "SELECT FROM registries WHERE circuit_open_until IS NOT NULL";
   await until("the circuit is open", async () => (await runSql(databaseUrl, open)).length > 0);
-  const waiting = "SELECT FROM registration_orders WHERE backoff_count > 0";
+  const waiting = "SELECT FROM orders WHERE backoff_count > 0";
   await until("the order waits for an hour", async () => (await runSql(databaseUrl, waiting)).length > 0);
 
   const probe = ["registry", "probe", "sandbox"];

@@ -144,7 +144,7 @@ test("an order whose name costs more than it agreed to ends without a create", a
   await createFrame(gateway, reseller, "premium-1.example");
   const cheaper = `CREATE FUNCTION cheaper() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN NEW.fee_amount := 99; RETURN NEW; END $$;
-    CREATE TRIGGER cheaper BEFORE INSERT ON registration_orders FOR EACH ROW EXECUTE FUNCTION cheaper()`;
+    CREATE TRIGGER cheaper BEFORE INSERT ON orders FOR EACH ROW EXECUTE FUNCTION cheaper()`;
   await runSql(gateway.databaseUrl, cheaper);
   const order = await place(gateway, reseller, "premium-2.example");
   await assertEnds(gateway, reseller, order, "FailedValidation");

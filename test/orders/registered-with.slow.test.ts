@@ -31,9 +31,9 @@ for (const execute of [true, false]) {
         hold.release({ execute });
         if (isKilled) await gateway.startWorker();
         assert.equal((await gateway.settled(reseller, reply.headers.location ?? "")).status, "Finished");
-        const codes = await runSql<{ change_code: string }>(gateway.databaseUrl, "SELECT change_code FROM changes");
+        const codes = await runSql<{ order_code: string }>(gateway.databaseUrl, "SELECT order_code FROM orders");
         assert.equal(codes.length, 1, "one order adds the host below the name");
-        assert.equal((await gateway.settled(reseller, `/orders/${codes[0]!.change_code}`)).status, "Finished");
+        assert.equal((await gateway.settled(reseller, `/orders/${codes[0]!.order_code}`)).status, "Finished");
         const servers = store.domains.find(name)?.delegation?.servers.map((server) => server.name);
         assert.deepEqual(servers?.toSorted(), [glue.name, host].toSorted());
         assert.equal(creates(gateway, name).filter(({ executed }) => executed).length, 1);

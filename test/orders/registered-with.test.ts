@@ -36,13 +36,13 @@ async function refusedField(stage: Stage, body: object): Promise<string | undefi
 
 /** Waits for the orders that a registration has placed. */
 async function settleChanges({ gateway, reseller }: Stage, of: string) {
-  const codes = await runSql<{ change_code: string }>(
+  const codes = await runSql<{ order_code: string }>(
     gateway.databaseUrl,
-    "SELECT change_code FROM changes WHERE domain_name = $1 ORDER BY id",
+    "SELECT order_code FROM orders WHERE domain_name = $1 ORDER BY id",
     [of],
   );
   const orders = [];
-  for (const { change_code } of codes) orders.push(await gateway.settled(reseller, `/orders/${change_code}`));
+  for (const { order_code } of codes) orders.push(await gateway.settled(reseller, `/orders/${order_code}`));
   return orders;
 }
 
@@ -133,7 +133,7 @@ test("a dry run checks everything, says what would be sent, and orders nothing",
   assert.equal(await refusedField(stage, { ...body, years: 6 }), "years");
   assert.equal(await refusedField(stage, { ...body, years: 11 }), "years");
   assert.equal(await refusedField(stage, { domain_name: "taken-a.example", dry_run: true }), undefined);
-  const [stored] = await runSql(stage.gateway.databaseUrl, "SELECT count(*)::int AS orders FROM registration_orders");
+  const [stored] = await runSql(stage.gateway.databaseUrl, "SELECT count(*)::int AS orders FROM orders");
   assert.deepEqual(stored, { orders: 0 });
   assert.equal(stage.gateway.registry.store.hosts.values().length, 0);
 });

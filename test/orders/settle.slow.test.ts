@@ -1,12 +1,11 @@
 /** An operator settles orders that the machine must not decide, and the registry must agree (row 26). */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { cancelOrder } from "#domains/orders/cancel.ts";
-import { requestSettlement } from "#domains/orders/requests.ts";
+import { settleOrder } from "#domains/orders/operate.ts";
 import { startTestGateway, type TestGateway } from "../harness/gateway.ts";
 import { delayOrders } from "./hold.ts";
 import { assertEnds, creates, deletes, place, statusOf, until } from "./judge.ts";
-import { assertRefused, operate, operated } from "./operate.ts";
+import { assertRefused, cancel, operate, operated } from "./operate.ts";
 import { countEvents, openAlarms, placeUnexplained } from "./stage.ts";
 
 async function start(t: TestContext, options: Parameters<typeof startTestGateway>[1] = {}) {
@@ -45,7 +44,7 @@ test("an order whose name no create explains is in the operator's queue until an
   assert.equal(await statusOf(gateway, reseller, order), "Processing");
   const { stdout: shown } = await operate(gateway, "orders", "show", order.code);
   assert.match(shown, /^order_code +REG-/);
-  assert.match(shown, /^\S+Z +settle-refused +Processing +verify +the registry holds the name for us/m);
+  assert.match(shown, /^\S+Z +settle-refused +Processing +send +the registry holds the name for us/m);
   assert.match(shown, new RegExp(`^${order.code}-[0-9]+ +domain:create .* 2302 `, "m"));
   const settled = await operated(gateway, ...settle(order.code.toLowerCase(), "registered"));
   assert.deepEqual(settled, { order_code: order.code, status: "Finished" });
@@ -102,7 +101,7 @@ test("while a create may still be executed an order is neither settled nor retri
   await assertRefused(gateway, failed, 7, /still waiting for its step/);
   assert.equal(await statusOf(gateway, reseller, order), "Processing");
   const shown = await operated(gateway, "orders", "show", order.code);
-  assert.match(String(shown.next), /^at .*whether the create whose answer was lost was executed/);
+  assert.match(String(shown.next), /^at .*whether the command whose answer was lost was executed/);
 });
 
 test("an order that waits for an operator looks again when it is retried", async (t) => {
@@ -116,7 +115,7 @@ test("an order that waits for an operator looks again when it is retried", async
   assert.deepEqual(await openAlarms(gateway), []);
 });
 
-test("only an order that is verified, cancelled or pending can be settled", async (t) => {
+test("an order of which nothing was sent is cancelled, not settled", async (t) => {
   const { gateway, reseller } = await start(t);
   await delayOrders(gateway.databaseUrl, 600_000);
   const early = await place(gateway, reseller, "early.example");
@@ -124,7 +123,7 @@ test("only an order that is verified, cancelled or pending can be settled", asyn
     gateway,
     settle(early.code, "failed"),
     3,
-    /in state NotProvisioned: .* This one can be cancelled/,
+    /in state NotProvisioned: nothing of it was sent, .* it can be cancelled/,
   );
   await assertRefused(gateway, settle("REG-00000000-000", "failed"), 4, /no order with this code/);
   await assertRefused(gateway, settle(early.code, "registered", "--force"), 2, /only --as failed can be forced/);
@@ -141,10 +140,10 @@ test("a name that an operator settles as registered is no longer deleted, althou
   const looked = gateway.registry.hold({ command: "domain:info", name, at: "before-answer" });
   const order = await place(gateway, reseller, name);
   await created.reached(1);
-  assert.equal(await cancelOrder(gateway.context, order.code), "cancelling");
+  assert.equal(await cancel(gateway, order.code), "Processing");
   created.release();
   await looked.reached(1);
-  await requestSettlement(gateway.context, order.code, { as: "registered", note: "wanted after all", isForced: false });
+  await settleOrder(gateway.context, order.code, { as: "done", note: "wanted after all" });
   looked.release();
   await assertEnds(gateway, reseller, order, "Finished");
   assert.deepEqual(deletes(gateway, name), []);

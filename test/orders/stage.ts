@@ -20,7 +20,7 @@ export async function placeUnexplained(
   holdByHand(gateway, name);
   hold.release();
   await until("it is unexplained", async () => {
-    const unexplained = `SELECT FROM order_history JOIN registration_orders AS o ON o.id = order_id
+    const unexplained = `SELECT FROM order_history JOIN orders AS o ON o.id = order_id
       WHERE order_code = $1 AND event = 'unexplained'`;
     return (await runSql(databaseUrl, unexplained, [order.code])).length > 0;
   });
@@ -65,7 +65,7 @@ export function decide(gateway: TestGateway, name: string, approved: boolean): v
 
 /** How often an event is in an order's history. */
 export async function countEvents({ databaseUrl }: TestGateway, order: PlacedOrder, event: string): Promise<number> {
-  const events = `SELECT FROM order_history JOIN registration_orders AS o ON o.id = order_id
+  const events = `SELECT FROM order_history JOIN orders AS o ON o.id = order_id
     WHERE order_code = $1 AND event = $2`;
   return (await runSql(databaseUrl, events, [order.code, event])).length;
 }

@@ -1,10 +1,10 @@
 /** The database refuses what an owner of a registry's sessions begins or decides after its lease is over. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { begin, write } from "#domains/changes/write.ts";
-import { findOrderByCode, orderTable } from "#domains/orders/orders.ts";
+import { findOrderByCode } from "#domains/orders/order.ts";
+import { begin, write } from "#domains/orders/write.ts";
 import { LeaseLost, type OwnerLease } from "#domains/registry/owner-lease.ts";
-import { findRenewal, renewalTable } from "#domains/renewals/renewals.ts";
+import { findRenewal, writeRenewal } from "#domains/schedule/renewals.ts";
 import { runSql } from "../harness/sql.ts";
 import { giveNames, renewalOf, startStage } from "../renewals/stage.ts";
 import { place, until } from "./judge.ts";
@@ -37,13 +37,13 @@ test("the database refuses the attempts and decisions of an owner whose epoch is
     const lease: OwnerLease = { registryId: "sandbox", epoch, isHeld: () => true, heldMs: () => dayMs };
     return { ...context, lease };
   };
-  const beginDelete = (epoch: number) => begin(asOwner(epoch), orderTable, order, "domain:delete");
+  const beginDelete = (epoch: number) => begin(asOwner(epoch), order, "domain:delete");
   const later = { nextStepAt: new Date(context.clock.now().getTime() + dayMs) };
   const decisions = [
-    (epoch: number) => write(asOwner(epoch), orderTable, order, { event: "absent", reason: "stale" }),
-    (epoch: number) => write(asOwner(epoch), orderTable, order, later),
+    (epoch: number) => write(asOwner(epoch), order, { event: "failed", reason: "stale" }),
+    (epoch: number) => write(asOwner(epoch), order, later),
     // A renewal sends nothing itself: it places orders.
-    (epoch: number) => write(asOwner(epoch), renewalTable, renewal, later),
+    (epoch: number) => writeRenewal(asOwner(epoch), renewal, later),
   ];
   // The worker has released the registry.
   await assert.rejects(beginDelete(present!.epoch), LeaseLost);

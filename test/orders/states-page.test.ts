@@ -1,31 +1,38 @@
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { test } from "node:test";
-import { changeStates } from "#domains/managing/states.ts";
-import { orderTransitions } from "#domains/orders/states.ts";
-import { renewalTransitions } from "#domains/renewals/states.ts";
+import { orderStates } from "#domains/orders/states.ts";
+import { renewalTransitions } from "#domains/schedule/states.ts";
 import { hostingTransitions } from "#hosting/accounts/states.ts";
 import { moveTransitions } from "#hosting/moves/states.ts";
 import { needsText } from "#ote/plan.ts";
 import { steps } from "#ote/steps.ts";
-import type { Transition } from "#progress/state-table.ts";
 import { replacePrinted } from "../harness/printed-page.ts";
 import { drawStates, type Layout } from "../harness/state-drawing.ts";
+
+const rowHead = ["row", "state", "event", "next state"];
 
 /** The tables of each page, by the names of their placeholders. */
 const pages: Record<string, Record<string, string>> = {
   "docs/states.md": {
-    "registration orders": printRows(orderTransitions),
-    "hosting accounts": printRows(hostingTransitions),
+    orders: printTable(
+      rowHead,
+      orderStates.transitions.map(({ row, from, event, to }) => [row, from, event, to]),
+    ),
+    renewals: printTable(
+      rowHead,
+      renewalTransitions.map(({ row, from, event, to }) => [row, from, event, to]),
+    ),
+    "hosting accounts": printTable(
+      ["state", "event", "next state"],
+      hostingTransitions.map(({ from, event, to }) => [from, event, to]),
+    ),
   },
   "docs/hosting.md": {
-    moves: printRows(moveTransitions),
-  },
-  "docs/changes.md": {
-    changes: printRows(changeStates.transitions),
-  },
-  "docs/renewals.md": {
-    renewals: printRows(renewalTransitions),
+    moves: printTable(
+      ["state", "event", "next state"],
+      moveTransitions.map(({ from, event, to }) => [from, event, to]),
+    ),
   },
   "docs/ote.md": {
     steps: printTable(
@@ -65,7 +72,7 @@ const accounts: Layout = {
 };
 
 for (const [layout, transitions] of [
-  [orders, [...orderTransitions, ...changeStates.transitions]],
+  [orders, orderStates.transitions],
   [accounts, hostingTransitions],
 ] as const) {
   test(`docs/drawings/${layout.name}.svg shows the table of the code`, async () => {
@@ -78,20 +85,14 @@ for (const [layout, transitions] of [
 }
 
 test("a state or a change that a drawing has no place for is an error, and so is a state that is gone", () => {
-  const withOneMore = (from: string, to: string) => () => drawStates(orders, [...orderTransitions, { from, to }]);
+  const withOneMore = (from: string, to: string) => () =>
+    drawStates(orders, [...orderStates.transitions, { from, to }]);
   assert.throws(withOneMore("Pending", "Paused"), /Paused has no place/);
   assert.throws(withOneMore("NotProvisioned", "Pending"), /not neighbours/);
-  assert.throws(withOneMore("Errors", "Processing (check)"), /no arrow leads back/);
-  const withoutPending = orderTransitions.filter(({ from, to }) => from !== "Pending" && to !== "Pending");
+  assert.throws(withOneMore("Errors", "Processing (send)"), /no arrow leads back/);
+  const withoutPending = orderStates.transitions.filter(({ from, to }) => from !== "Pending" && to !== "Pending");
   assert.throws(() => drawStates(orders, withoutPending), /the table has no Pending/);
 });
-
-function printRows(transitions: readonly Transition<string, string>[]): string {
-  return printTable(
-    ["row", "state", "event", "next state"],
-    transitions.map(({ row, from, event, to }) => [row, from, event, to]),
-  );
-}
 
 function printTable(head: string[], rows: string[][]): string {
   const line = (cells: string[]) => `| ${cells.join(" | ")} |`;

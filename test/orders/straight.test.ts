@@ -26,10 +26,10 @@ for (const { rule, checkFreshMs, asked } of cases) {
     assert.equal(creates(gateway, order.name).length, 1);
     const history = await runSql<{ event: string }>(
       gateway.databaseUrl,
-      `SELECT event FROM order_history JOIN registration_orders AS o ON o.id = order_id
+      `SELECT event FROM order_history JOIN orders AS o ON o.id = order_id
        WHERE o.order_code = '${order.code}' ORDER BY order_history.id`,
     );
     const events = history.map(({ event }) => event);
-    assert.deepEqual(events, ["requested", "claimed", "available", "created"]);
+    assert.deepEqual(events, ["requested", "started", "done"]);
   });
 }

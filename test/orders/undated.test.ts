@@ -10,7 +10,7 @@ import { countEvents } from "./stage.ts";
 const undated = { sandbox: { createShowsExDate: false } };
 
 async function eventsOf({ databaseUrl }: TestGateway, { code }: PlacedOrder): Promise<string[]> {
-  const history = `SELECT event FROM order_history JOIN registration_orders AS o ON o.id = order_id
+  const history = `SELECT event FROM order_history JOIN orders AS o ON o.id = order_id
     WHERE order_code = $1 ORDER BY order_history.id`;
   return (await runSql<{ event: string }>(databaseUrl, history, [code])).map(({ event }) => event);
 }

@@ -69,11 +69,8 @@ test("an order whose steps fail by a fault of ours raises an alarm, and continue
   const reseller = await gateway.addReseller();
   await delayOrders(databaseUrl, 500);
   const order = await place(gateway, reseller, "unreadable.example");
-  const [sealed] = await runSql<{ auth_info_sealed: Buffer }>(
-    databaseUrl,
-    "SELECT auth_info_sealed FROM registration_orders",
-  );
-  const seal = "UPDATE registration_orders SET auth_info_sealed = $1";
+  const [sealed] = await runSql<{ auth_info_sealed: Buffer }>(databaseUrl, "SELECT auth_info_sealed FROM orders");
+  const seal = "UPDATE orders SET auth_info_sealed = $1";
   await runSql(databaseUrl, seal, [Buffer.from("sealed with a key that is gone")]);
   await until("it is an alarm", async () => (await openAlarms(gateway)).some(({ subject }) => subject === order.code));
   assert.deepEqual(creates(gateway, order.name), []);

@@ -27,7 +27,7 @@ before(async () => {
   await operated("account", "create", "acme");
   const acme = await operated("key", "create", "--account", "acme");
   const receiver = await startReceiver();
-  const webhook = await system.client.webhooks.create(receiver);
+  const webhook = await system.client.createWebhook(receiver);
   await runSql(
     database,
     `INSERT INTO poll_messages (registry_id, message_id, received_at, kind, needs_operator, payload)

@@ -53,7 +53,7 @@ function resellersAndOrders(names: number): Rows {
     ],
     workers: ["worker, seen_at", "'worker ' || n, now()", 3],
     blocked_names: ["name, reason, created_at", "'blocked-' || n || '.example', 'police', now()", 2_000],
-    registration_orders: [
+    orders: [
       `order_code, reseller_id, domain_name, suffix, registry_id, period_years, status, phase, created_at, updated_at, ended_at,
        next_step_at, contacts`,
       `${code("REG")}, ${reseller()}, CASE WHEN n > ${names} THEN 'live-' || n || '.example' ELSE ${name()} END, 'example',
@@ -68,7 +68,7 @@ function resellersAndOrders(names: number): Rows {
       3 * (names + live),
     ],
     changes: [
-      `change_code, reseller_id, domain_name, registry_id, kind, input, is_urgent, status, phase, created_at, updated_at, ended_at,
+      `order_code, reseller_id, domain_name, registry_id, kind, input, is_urgent, status, phase, created_at, updated_at, ended_at,
        next_step_at, renewal_id`,
       `${code("CHG")}, ${reseller()}, ${name(`1 + n % ${names}`)}, ${registry()},
        (ARRAY['nameservers', 'contacts', 'transfer-lock', 'renew', 'auth-code'])[1 + n % 5],
@@ -83,13 +83,13 @@ function resellersAndOrders(names: number): Rows {
 function changesAndRenewals(names: number): Rows {
   const live = liveOf(names);
   return {
-    change_history: [
-      "change_id, at, event, status",
+    order_history: [
+      "order_id, at, event, status",
       `1 + (n - 1) / 2, ${ago(names, "n / 2")}, 'requested', 'Finished'`,
       2 * (names + live),
     ],
     attempts: [
-      "cl_trid, order_id, change_id, number, command, committed_at, answered_at, result_code",
+      "cl_trid, order_id, order_id, number, command, committed_at, answered_at, result_code",
       `${code("TR")}, CASE WHEN n % 2 = 0 THEN n / 2 END, CASE WHEN n % 2 = 1 THEN 1 + n / 2 END, 1, 'domain:info', ${ago(names, "n / 2")},
        ${ago(names, "n / 2")}, 1000`,
       2 * names,
@@ -125,7 +125,7 @@ function changesAndRenewals(names: number): Rows {
     ],
     domain_history: ["domain_name, reseller_id, at, event", `${name()}, ${reseller()}, now(), 'registered'`, names],
     auth_codes: [
-      "domain_name, registry_id, change_code, expires_at, replace_at",
+      "domain_name, registry_id, order_code, expires_at, replace_at",
       `${name()}, ${registry()}, ${code("CHG")}, now() + (n % 100 - 1) * interval '1 hour', now() + (n % 100 - 1) * interval '1 hour'`,
       Math.ceil(names / 50),
     ],

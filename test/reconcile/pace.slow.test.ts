@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { compareNames } from "#domains/portfolio/compare-names.ts";
+import { compareNames } from "#domains/compare/compare-names.ts";
 import { newSessions } from "#domains/registry/sessions.ts";
 import { openRegistryPool } from "#jobs/registry-pool.ts";
 import { domainCheck } from "#registry/epp/commands/domain/check.ts";
@@ -38,7 +38,7 @@ async function startRun(t: TestContext, namesCount: number) {
   const pool = await openRegistryPool(context, profile);
   t.after(() => pool.drain(0));
   const clock = createManualClock(0);
-  const sessions = newSessions(context, profile, pool, clock);
+  const sessions = newSessions(context, profile, pool, { drainMessages: async () => true, lookClock: clock });
   const stop = new AbortController();
   t.after(() => stop.abort());
   return {

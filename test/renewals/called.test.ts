@@ -1,7 +1,7 @@
 /** A renewal is made due at the moment in which it writes that it waits. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { runRenewal } from "#domains/renewals/report.ts";
+import { runRenewal } from "#domains/schedule/report.ts";
 import { runSql } from "../harness/sql.ts";
 import { until } from "../orders/judge.ts";
 import { commands, own, startStage, untilRenewalIs } from "./stage.ts";
@@ -15,7 +15,7 @@ test("a renewal that is run while its renew is refused continues at once, and th
   const name = "renew-code-2104-x.example";
   await own(stage, name);
   await stage.travelTo(name, 29);
-  const answered = "SELECT result_code FROM attempts WHERE change_id IS NOT NULL AND answered_at IS NOT NULL";
+  const answered = "SELECT result_code FROM attempts WHERE order_id IS NOT NULL AND answered_at IS NOT NULL";
   const refused = (count: number) =>
     until(`it is refused ${count} times`, async () => (await runSql(gateway.databaseUrl, answered)).length === count);
   await refused(1);

@@ -12,7 +12,7 @@ test("a renewal that waits for hours because a clock jumped continues at once", 
   await own(stage, name);
   clock.skip(aheadHours);
   await stage.travelTo(name, 29);
-  const waits = `SELECT FROM changes
+  const waits = `SELECT FROM orders
     WHERE domain_name = $1 AND kind = 'renew' AND status = 'Processing' AND backoff_count > 0 AND next_step_at > $2`;
   const values = [name, clock.now()];
   await until("it waits", async () => (await runSql(gateway.databaseUrl, waits, values)).length === 1);

@@ -30,7 +30,7 @@ interface Point {
 
 const renewals = (when: string): HeldChange => ({ table: "renewals", on: "UPDATE", when });
 const orders = (when: string): HeldChange => ({ table: "changes", on: "UPDATE", when });
-const attempts: HeldChange = { table: "attempts", on: "INSERT", when: "NEW.change_id IS NOT NULL" };
+const attempts: HeldChange = { table: "attempts", on: "INSERT", when: "NEW.order_id IS NOT NULL" };
 const placed: HeldChange = { table: "changes", on: "INSERT", when: "NEW.renewal_id IS NOT NULL" };
 
 const renewPoints: Point[] = [

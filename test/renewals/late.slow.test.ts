@@ -31,10 +31,10 @@ test("a renew that arrives after the takeover is repeated only after the settle 
   const reseller = await gateway.addReseller();
   const name = "late-renew.example";
   const expirationDate = new Date(Math.floor(systemClock.now().getTime() / 1_000) * 1_000 + 10 * dayMs);
-  await killWithCommandOnItsWay("NEW.change_id IS NOT NULL", () =>
+  await killWithCommandOnItsWay("NEW.order_id IS NOT NULL", () =>
     giveNames(gateway, reseller, new Map([[name, { expirationDate }]])),
   );
-  const waits = "SELECT FROM change_history WHERE event = 'look-lost' AND note LIKE '%still on its way%'";
+  const waits = "SELECT FROM order_history WHERE event = 'look-lost' AND note LIKE '%still on its way%'";
   await until(
     "the renewal waits after a look that did not show the renew",
     async () => (await runSql(databaseUrl, waits)).length > 0,

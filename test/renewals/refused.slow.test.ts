@@ -55,13 +55,13 @@ function setDomain({ gateway }: Stage, name: string, changed: { statuses?: strin
 
 const untilInHistory = ({ gateway }: Stage, event: string, times: number) =>
   until(`${event} is in the history ${times} times`, async () => {
-    const sql = "SELECT FROM change_history WHERE event = $1";
+    const sql = "SELECT FROM order_history WHERE event = $1";
     return (await runSql(gateway.databaseUrl, sql, [event])).length >= times;
   });
 
 const threeTriesFailed = ({ gateway }: Stage) =>
   until("three attempts have failed", async () => {
-    return (await runSql(gateway.databaseUrl, "SELECT FROM changes WHERE backoff_count >= 3")).length === 1;
+    return (await runSql(gateway.databaseUrl, "SELECT FROM orders WHERE backoff_count >= 3")).length === 1;
   });
 
 test("a name that must not be renewed needs an operator and is sent nothing, and is renewed once it may be", async (t) => {

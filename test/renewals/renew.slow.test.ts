@@ -95,7 +95,7 @@ test("a renew that the registry undoes after a lost connection is sent again", a
   const holdLook = () => gateway.registry.hold({ command: "domain:info", name, at: "before-execution" });
   let look = holdLook();
   await stage.travelTo(name, 30);
-  const seen = "SELECT FROM change_history WHERE event = 'seen-once'";
+  const seen = "SELECT FROM order_history WHERE event = 'seen-once'";
   while ((await runSql(gateway.databaseUrl, seen)).length === 0) {
     if (look.waiting() === 0) continue;
     const next = holdLook();
@@ -193,7 +193,7 @@ test("a message about an earlier renew does not cut the wait for the answer to a
     await untilRenewalIs(stage.gateway, name, "Processing (verify)");
     if (sent === 1) await stage.travel(0.1);
   }
-  const next = "SELECT next_step_at::text FROM changes";
+  const next = "SELECT next_step_at::text FROM orders";
   const before = await runSql(databaseUrl, next);
   const { renewal_code } = (await renewalOf(stage.gateway, name))!;
   const about = { registrar: registrarId, queuedAt: "2030-01-01T00:00:00.000Z", name, svTRID: "SBX-0" };
@@ -212,7 +212,7 @@ test("a registry that is down delays renewals and loses none", async (t) => {
   const { expiration_date: before } = await portfolioEntry(gateway, reseller, name);
   gateway.registry.pause();
   await stage.travelTo(name, 30);
-  const lost = "SELECT FROM change_history WHERE event = 'look-lost'";
+  const lost = "SELECT FROM order_history WHERE event = 'look-lost'";
   await until("it was asked without an answer", async () => (await runSql(gateway.databaseUrl, lost)).length > 1);
   gateway.registry.resume();
   await assertRenewedOnce(stage, name, before);

@@ -128,11 +128,11 @@ export interface RenewalRow {
 export async function renewalOf({ databaseUrl }: TestGateway, name: string): Promise<RenewalRow | undefined> {
   const sql = `SELECT renewal.id, renewal_code, renewal.status,
       CASE WHEN renewal.ended_at IS NULL THEN coalesce(placed.reason, renewal.reason) ELSE renewal.reason END AS reason,
-      placed.change_code AS order_code,
+      placed.order_code AS order_code,
       CASE WHEN placed.ended_at IS NOT NULL OR renewal.phase IS NULL THEN renewal.phase
         WHEN placed.status = 'Pending' THEN 'pending' WHEN placed.phase = 'verify' THEN 'verify' ELSE renewal.phase END AS phase
     FROM renewals AS renewal LEFT JOIN LATERAL (
-      SELECT * FROM changes WHERE renewal_id = renewal.id ORDER BY id DESC LIMIT 1) AS placed ON true
+      SELECT * FROM orders WHERE renewal_id = renewal.id ORDER BY id DESC LIMIT 1) AS placed ON true
     WHERE renewal.domain_name = $1 ORDER BY renewal.id DESC LIMIT 1`;
   const [row] = await runSql<RenewalRow>(databaseUrl, sql, [name]);
   return row;
@@ -169,7 +169,7 @@ export async function assertRenewedOnce(stage: Stage, name: string, before: stri
   const wanted = yearsLater(before, 1);
   assert.equal(gateway.registry.store.domains.find(name)?.exDate, wanted, `${name}: the registry's exDate`);
   assert.equal((await portfolioEntry(gateway, reseller, name)).expiration_date, wanted, name);
-  const open = `SELECT cl_trid FROM attempts AS attempt JOIN changes ON changes.id = change_id
+  const open = `SELECT cl_trid FROM attempts AS attempt JOIN orders ON changes.id = order_id
     WHERE domain_name = $1 AND answered_at IS NULL`;
   assert.deepEqual(await runSql(gateway.databaseUrl, open, [name]), [], "attempts are left open");
 }

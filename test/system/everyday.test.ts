@@ -164,9 +164,9 @@ test("a Ctrl-C reaches one process, which stops all the others and removes the r
 test("everything is there after the next start, except the secret on the screen", async () => {
   const first = system;
   system = await startSystem(folder);
-  const { data } = await system.client.domains.get(name);
+  const { data } = await system.client.getDomain(name);
   assert.equal(data.domain_name, name);
-  assert.equal((await system.client.hosting.get(name)).data.status, "Ready");
+  assert.equal((await system.client.getHostingAccount(name)).data.status, "Ready");
   const { ftp, web, api_secret: secret } = system.ready();
   assert.deepEqual(await readPage(web, name, "/"), { status: 200, body: page });
   await upload(ftp, name, password, "/www/second.html", page);

@@ -118,10 +118,10 @@ async function assertWhole({ system, client }: Awaited<ReturnType<typeof fillUnd
   );
   const { database_url } = system.ready();
   await eventually("every order is finished", async () => {
-    const [left] = await runSql(database_url, "SELECT FROM registration_orders WHERE status <> 'Finished'");
+    const [left] = await runSql(database_url, "SELECT FROM orders WHERE status <> 'Finished'");
     return left === undefined;
   });
-  const rows = await runSql<{ domain_name: string }>(database_url, "SELECT domain_name FROM registration_orders");
+  const rows = await runSql<{ domain_name: string }>(database_url, "SELECT domain_name FROM orders");
   const names = rows.map(({ domain_name }) => domain_name);
   assert.deepEqual(
     client.accepted.filter((name) => !names.includes(name)),

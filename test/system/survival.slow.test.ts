@@ -101,7 +101,7 @@ test("finishes every order that was accepted around the kills", async () => {
     );
     return ended.length === orders.length;
   });
-  assert.equal((await system.client.domains.list().page({ take: 100 })).data.length, orders.length);
+  assert.equal((await system.client.listDomains({ take: 100 })).data.length, orders.length);
 });
 
 test("stops with no process left after all that", async () => {

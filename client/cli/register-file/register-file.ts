@@ -100,7 +100,7 @@ async function placeOne(
   const about = { domain_name: name, attempt };
   try {
     const idempotencyKey = journal.idempotencyKey(name, attempt);
-    const { data, rateLimit } = await client.domains.register(name, { ...wanted, idempotencyKey });
+    const { data, rateLimit } = await client.registerDomain(name, { ...wanted, idempotencyKey });
     await journal.record({ ...about, order_code: data.order_code });
     return rateLimit;
   } catch (error) {
@@ -153,7 +153,7 @@ async function followAll(run: Run, names: string[], timeoutMs: number): Promise<
 /** Records the ends of open orders, and removes them from `open`. The newest are listed first, so most of the list is not read. */
 async function lookAtOrders({ client, journal }: Run, open: Map<string | undefined, Outcome>): Promise<void> {
   const unseen = new Map(open);
-  for await (const { order_code, status, ended_at, error_code, error_text } of client.orders.list({ kind: "create" })) {
+  for await (const { order_code, status, ended_at, error_code, error_text } of client.allOrders({ kind: "create" })) {
     const outcome = unseen.get(order_code);
     if (!outcome) continue;
     unseen.delete(order_code);

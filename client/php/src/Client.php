@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Deedhouse;
 
 /**
- * All calls of the API by collection, for one service and key.
+ * All calls of the API, for one service and key.
  *
  * Every call throws an `ApiException` with a code, a `NoAnswerException` when no answer came, or an `\InvalidArgumentException` when an
  * argument is malformed. Besides the codes that a call names, every call can get those of any request, such as `rate_limit_exceeded`.
@@ -15,16 +15,17 @@ namespace Deedhouse;
  */
 final class Client
 {
+    use AccountCalls;
+    use DomainCalls;
+    use ChangeCalls;
+    use OrderCalls;
+    use HostingCalls;
+    use EventCalls;
+    use WebhookCalls;
+    use ExportCalls;
+
     public const VERSION = '0.1.0';
 
-    public readonly OwnAccount $account;
-    public readonly Domains $domains;
-    public readonly Events $events;
-    public readonly Hosting $hosting;
-    public readonly Orders $orders;
-    public readonly Renewals $renewals;
-    public readonly Signatures $signatures;
-    public readonly Webhooks $webhooks;
     private readonly Transport $transport;
 
     /**
@@ -60,14 +61,6 @@ final class Client
             onRetry: $onRetry,
             clock: $clock ?? new SystemClock(),
         );
-        $this->account = new OwnAccount($this->transport);
-        $this->domains = new Domains($this->transport);
-        $this->events = new Events($this->transport);
-        $this->hosting = new Hosting($this->transport);
-        $this->orders = new Orders($this->transport);
-        $this->renewals = new Renewals($this->transport);
-        $this->signatures = new Signatures($this->transport);
-        $this->webhooks = new Webhooks($this->transport);
     }
 
     /** Closes the connection; the next call opens another one. */

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Deedhouse;
 
-/** A hosting account that was ordered: pass it to `Hosting::provisioned`. */
+/** A hosting account that was ordered: pass it to `Client::provisioned`. */
 final class PlacedAccount extends Answer
 {
     /** Its canonical name. */

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Deedhouse;
 
-/** A change that was ordered: pass it to `Orders::finished`. */
+/** A change that was ordered: pass it to `Client::finished`. */
 final class PlacedOrder extends Answer
 {
     public readonly string $orderCode;

@@ -7,6 +7,9 @@ namespace Deedhouse;
 /** Sends calls: signed, and with retries. */
 final class Transport
 {
+    /** The maximum page size of the service. */
+    private const TAKE_MAX = 100;
+
     private readonly Connection $connection;
 
     /**
@@ -48,7 +51,71 @@ final class Transport
         return implode('', array_map(static fn (string $segment): string => '/' . rawurlencode($segment), $segments));
     }
 
-    /** @param array<string, string|int|bool|null> $values those that are null are left out */
+    /** @param array<string, string|int|bool|null> $query values that are null are left out */
+    public function object(string $path, array $query = [], ?int $waitSeconds = null): Answer
+    {
+        $reply = $this->send('GET', $path, $this->query($query), waitSeconds: $waitSeconds);
+        return new Answer($reply, $reply->object());
+    }
+
+    /** @param array<string, string|int|bool|null> $query */
+    public function list(string $path, array $query = []): Answer
+    {
+        $reply = $this->send('GET', $path, $this->query($query));
+        return new Answer($reply, $reply->list());
+    }
+
+    /** @param array<string, string|int|bool|null> $query */
+    public function page(string $path, array $query): Page
+    {
+        return new Page($this->send('GET', $path, $this->query($query)));
+    }
+
+    /**
+     * Every item of a list, fetched page by page as items are consumed.
+     *
+     * @param array<string, string|int|bool|null> $filters
+     * @return \Generator<int, array<string, mixed>>
+     */
+    public function all(string $path, array $filters = []): \Generator
+    {
+        $query = $this->query([...$filters, 'take' => self::TAKE_MAX]);
+        while ($query !== null) {
+            $page = new Page($this->send('GET', $path, $query));
+            foreach ($page->data as $item) {
+                yield $item;
+            }
+            $query = $page->nextQuery;
+        }
+    }
+
+    /**
+     * A whole list as CSV, in parts as they arrive.
+     *
+     * @param array<string, string|int|bool|null> $filters
+     * @param \Closure(string): void $receive
+     */
+    public function csv(string $path, array $filters, \Closure $receive): void
+    {
+        $reply = $this->send('GET', $path, $this->query($filters), receive: $receive);
+        if (!Reply::isCsv($reply->headers)) {
+            throw $reply->unexpected('CSV');
+        }
+    }
+
+    /** @param ?array<string, mixed> $body */
+    public function write(string $method, string $path, ?string $idempotencyKey, ?array $body = null): Answer
+    {
+        return new Answer($this->send($method, $path, body: $body, idempotencyKey: $idempotencyKey));
+    }
+
+    /** @param ?array<string, mixed> $body */
+    public function order(string $method, string $path, ?string $idempotencyKey, ?array $body = null, string $query = ''): PlacedOrder
+    {
+        return new PlacedOrder($this->send($method, $path, $query, $body, $idempotencyKey));
+    }
+
+    /** @param array<string, string|int|bool|null> $values */
     public function query(array $values): string
     {
         $given = array_filter($values, static fn (mixed $value): bool => $value !== null);

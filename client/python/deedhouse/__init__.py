@@ -11,7 +11,6 @@ from .errors import (
     UnsuccessfulError,
     WaitTimeoutError,
 )
-from .items import ExportableItems, Items
 from .retry import RetryNotice
 
 __version__ = VERSION
@@ -23,9 +22,7 @@ __all__ = [
     "Client",
     "DeedhouseError",
     "EventPage",
-    "ExportableItems",
     "FieldError",
-    "Items",
     "NoAnswerError",
     "Page",
     "PlacedAccount",

@@ -1,16 +1,16 @@
-"""Who is calling."""
+"""The call about who is calling."""
 
 from .answers import Answer
+from .calls import Calls
 from .records import Account
-from .resource import Resource
 
 
-class OwnAccount(Resource):
-    """Who is calling."""
+class AccountCalls(Calls):
+    """The call about who is calling."""
 
-    def get(self) -> Answer[Account]:
+    def get_account(self) -> Answer[Account]:
         """Return your account, its key, its limits, and the suffixes on offer.
 
         Route: GET /account
         """
-        return self._read("/account")
+        return self._object("/account")

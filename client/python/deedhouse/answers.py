@@ -66,14 +66,14 @@ class EventPage(Answer[list[Event]]):
 
 @dataclass(frozen=True)
 class PlacedOrder(Answer[None]):
-    """A change that was ordered: pass it to ``orders.finished``."""
+    """A change that was ordered: pass it to :meth:`Client.finished`."""
 
     order_code: str
 
 
 @dataclass(frozen=True)
 class PlacedAccount(Answer[None]):
-    """An account that was ordered: pass it to ``hosting.provisioned``."""
+    """An account that was ordered: pass it to :meth:`Client.provisioned`."""
 
     #: Its canonical name.
     identifier: str
@@ -92,7 +92,7 @@ def object_answer(reply: Reply) -> Answer[Any]:
     return Answer(value, **_common(reply))
 
 
-def list_answer(reply: Reply) -> Answer[Any]:
+def list_answer(reply: Reply) -> Answer[list[Any]]:
     """Return an answer with a JSON array."""
     return Answer(_array(reply), **_common(reply))
 
@@ -171,7 +171,6 @@ def _array(reply: Reply) -> list[Any]:
 
 
 def unexpected(reply: Reply, wanted: str) -> ApiError:
-    """Return the error for an answer without what is ``wanted``."""
     return ApiError(
         status=reply.status,
         error_code=UNEXPECTED_RESPONSE,

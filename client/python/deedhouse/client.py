@@ -3,22 +3,31 @@
 from types import TracebackType
 from typing import Optional
 
-from .account import OwnAccount
+from .account import AccountCalls
+from .changes import ChangeCalls
 from .clock import Clock, SystemClock
-from .domains import Domains
-from .events import Events
-from .hosting import Hosting
-from .orders import Orders
-from .renewals import Renewals
-from .signatures import Signatures
+from .domains import DomainCalls
+from .events import EventCalls
+from .exports import ExportCalls
+from .hosting import HostingCalls
+from .orders import OrderCalls
 from .transport import OnRetry, Options, Transport
-from .webhooks import Webhooks
+from .webhooks import WebhookCalls
 
 VERSION = "0.1.0"
 
 
-class Client:
-    """All calls of the API by collection, for one service and key.
+class Client(
+    AccountCalls,
+    DomainCalls,
+    ChangeCalls,
+    OrderCalls,
+    HostingCalls,
+    EventCalls,
+    WebhookCalls,
+    ExportCalls,
+):
+    """All calls of the API, for one service and key.
 
     Every call raises ``ApiError`` with a code, ``NoAnswerError`` when no answer came,
     or ``ValueError`` when an argument is malformed. Besides the codes that a call
@@ -67,14 +76,6 @@ class Client:
                 clock=clock or SystemClock(),
             )
         )
-        self.account = OwnAccount(self._transport)
-        self.domains = Domains(self._transport)
-        self.events = Events(self._transport)
-        self.hosting = Hosting(self._transport)
-        self.orders = Orders(self._transport)
-        self.renewals = Renewals(self._transport)
-        self.signatures = Signatures(self._transport)
-        self.webhooks = Webhooks(self._transport)
 
     def close(self) -> None:
         """Close the connection of this thread; the next call opens another one."""

@@ -1,79 +1,75 @@
-"""The portfolio of names, registrations, and orders about names."""
+"""The portfolio of names, and registrations."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Optional
 
-from .answers import Answer, PlacedOrder, list_answer, object_answer
-from .items import ExportableItems, Items
+from .answers import Answer, Page, PlacedOrder, object_answer
+from .calls import Calls
 from .records import (
-    AuthCode,
     Availability,
     Contacts,
     Departure,
     Domain,
-    DomainEvent,
-    DsRecord,
-    KeyRecord,
     NameServers,
     Order,
     RegistrationPlan,
-    RejectReason,
+    Renewal,
+    RenewalStatus,
 )
-from .resource import Resource
-from .transport import path_of, query_of
+from .transport import Query, path_of
 
 
-class Domains(Resource):
-    """Names, and orders about them: pass what was placed to ``orders.finished``."""
+class DomainCalls(Calls):
+    """The calls for names, their registration and their renewal."""
 
-    def list(
+    def list_domains(
         self,
         *,
         name_prefix: Optional[str] = None,
         expires_before: Optional[str] = None,
         will_renew: Optional[bool] = None,
-    ) -> ExportableItems[Domain]:
-        """Return the portfolio, or the part that the filters select.
+        skip: Optional[int] = None,
+        take: Optional[int] = None,
+    ) -> Page[Domain]:
+        """Return one page of the portfolio, by default the first 25 names.
 
         All filters that are given must hold. ``name_prefix`` is the beginning of the
         name as an A-label, ``expires_before`` a date, or a time with its zone.
 
         Route: GET /domains
-        Errors: bad_request
+        Errors: bad_request, invalid_paging_request
         """
-        filters = {
-            "name_prefix": name_prefix,
-            "expires_before": expires_before,
-            "will_renew": will_renew,
-        }
-        return ExportableItems(self._transport, "/domains", filters)
+        filters = domain_filter(name_prefix, expires_before, will_renew)
+        return self._page("/domains", {**filters, "skip": skip, "take": take})
 
-    def get(self, domain_name: str) -> Answer[Domain]:
+    def all_domains(
+        self,
+        *,
+        name_prefix: Optional[str] = None,
+        expires_before: Optional[str] = None,
+        will_renew: Optional[bool] = None,
+    ) -> Iterator[Domain]:
+        """Yield every name of the portfolio, or of the part that the filters select.
+
+        It neither skips nor repeats one, even when the portfolio changes meanwhile.
+
+        Route: GET /domains
+        Errors: bad_request, invalid_paging_request
+        """
+        filters = domain_filter(name_prefix, expires_before, will_renew)
+        return self._all("/domains", filters)
+
+    def get_domain(self, domain_name: str) -> Answer[Domain]:
         """Return one name, in any spelling.
 
         Route: GET /domains/:domain_name
         Errors: domain_not_found, domain_not_valid, invalid_request
         """
-        return self._read(path_of("domains", domain_name))
-
-    def history(self, domain_name: str) -> Items[DomainEvent]:
-        """Return what happened to a name, the newest first.
-
-        Route: GET /domains/:domain_name/history
-        Errors: domain_not_found, domain_not_valid
-        """
-        return Items(self._transport, path_of("domains", domain_name, "history"))
-
-    def departures(self) -> ExportableItems[Departure]:
-        """Return the names that have left the portfolio, the newest first.
-
-        Route: GET /domains/departures
-        """
-        return ExportableItems(self._transport, "/domains/departures")
+        return self._object(path_of("domains", domain_name))
 
     def check_availability(
         self, domain_names: Sequence[str]
-    ) -> Answer[Sequence[Availability]]:
+    ) -> Answer[list[Availability]]:
         """Return whether names can be registered, in their order.
 
         At most 50, and each counts as a request.
@@ -81,10 +77,51 @@ class Domains(Resource):
         Route: GET /domains/availability
         Errors: bad_request
         """
-        query = query_of({"names": ",".join(domain_names)})
-        return list_answer(
-            self._transport.send("GET", "/domains/availability", query=query)
+        return self._list("/domains/availability", {"names": ",".join(domain_names)})
+
+    def list_departures(
+        self, *, skip: Optional[int] = None, take: Optional[int] = None
+    ) -> Page[Departure]:
+        """Return one page of names that have left the portfolio, the newest first.
+
+        Route: GET /domains/departures
+        Errors: invalid_paging_request
+        """
+        return self._page("/domains/departures", {"skip": skip, "take": take})
+
+    def all_departures(self) -> Iterator[Departure]:
+        """Yield every name that has left the portfolio, the newest first.
+
+        Route: GET /domains/departures
+        Errors: invalid_paging_request
+        """
+        return self._all("/domains/departures", {})
+
+    def register_domain(
+        self,
+        domain_name: str,
+        *,
+        years: Optional[int] = None,
+        name_servers: Optional[NameServers] = None,
+        contacts: Optional[Contacts] = None,
+        will_renew: Optional[bool] = None,
+        allocation_token: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+    ) -> PlacedOrder:
+        """Order the registration of a name.
+
+        The account's profile takes the place of contacts that are left out. A name that
+        you hold already gets ``domain_availability_taken`` with its ``location``.
+
+        Route: POST /domains/registrations
+        Errors: bad_request, domain_availability_blocked,
+            domain_availability_lookuperror, domain_availability_taken,
+            order_limit_reached
+        """
+        body = _registration(
+            domain_name, years, name_servers, contacts, will_renew, allocation_token
         )
+        return self._order("POST", "/domains/registrations", idempotency_key, body)
 
     def check_registration(
         self,
@@ -111,36 +148,10 @@ class Domains(Resource):
         )
         return object_answer(reply)
 
-    def register(
-        self,
-        domain_name: str,
-        *,
-        years: Optional[int] = None,
-        name_servers: Optional[NameServers] = None,
-        contacts: Optional[Contacts] = None,
-        will_renew: Optional[bool] = None,
-        allocation_token: Optional[str] = None,
-        idempotency_key: Optional[str] = None,
-    ) -> PlacedOrder:
-        """Order the registration of a name.
-
-        The account's profile takes the place of contacts that are left out. A name that
-        you hold already gets ``domain_availability_taken`` with its ``location``.
-
-        Route: POST /domains/registrations
-        Errors: bad_request, domain_availability_blocked,
-            domain_availability_lookuperror, domain_availability_taken,
-            order_limit_reached
-        """
-        body = _registration(
-            domain_name, years, name_servers, contacts, will_renew, allocation_token
-        )
-        return self._order("POST", "/domains/registrations", idempotency_key, body)
-
     def get_registration(
         self, order_code: str, *, wait_seconds: Optional[int] = None
     ) -> Answer[Order]:
-        """Return the status of a registration; ``orders.get`` returns more.
+        """Return the status of a registration; :meth:`get_order` returns more.
 
         The service holds the answer until the status changes, at most ``wait_seconds``.
 
@@ -148,52 +159,7 @@ class Domains(Resource):
         Errors: bad_request, order_not_found
         """
         path = path_of("domains", "registrations", order_code)
-        return self._read(path, wait_seconds)
-
-    def renew(
-        self,
-        domain_name: str,
-        *,
-        years: int,
-        expiration_date: str,
-        idempotency_key: Optional[str] = None,
-    ) -> PlacedOrder:
-        """Renew a name now. This costs money.
-
-        ``expiration_date`` is the one that the name has now, or its UTC date, so that a
-        repeat never buys a second term.
-
-        Route: POST /domains/:domain_name/renewals
-        Errors: bad_request, domain_expiration_changed, domain_not_found,
-            domain_not_valid, domain_renewal_underway, order_limit_reached
-        """
-        path = path_of("domains", domain_name, "renewals")
-        body = {"years": years, "expiration_date": expiration_date}
-        return self._order("POST", path, idempotency_key, body)
-
-    def delete(
-        self, domain_name: str, *, idempotency_key: Optional[str] = None
-    ) -> PlacedOrder:
-        """Delete a name. Needs a key with the scope ``domains:delete``.
-
-        Route: DELETE /domains/:domain_name
-        Errors: bad_request, domain_not_found, domain_not_valid, order_limit_reached
-        """
-        path = path_of("domains", domain_name)
-        query = query_of({"confirm": domain_name})
-        return self._order("DELETE", path, idempotency_key, query=query)
-
-    def restore(
-        self, domain_name: str, *, idempotency_key: Optional[str] = None
-    ) -> PlacedOrder:
-        """Bring a deleted name of yours back. This costs money.
-
-        Route: POST /domains/:domain_name/restores
-        Errors: domain_not_found, domain_not_restorable, domain_not_valid,
-            domain_renewal_underway, order_limit_reached
-        """
-        path = path_of("domains", domain_name, "restores")
-        return self._order("POST", path, idempotency_key)
+        return self._object(path, wait_seconds)
 
     def set_will_renew(
         self,
@@ -212,125 +178,42 @@ class Domains(Resource):
         path = path_of("domains", domain_name, "renew")
         return self._write("PUT", path, idempotency_key, {"will_renew": will_renew})
 
-    def get_contacts(self, domain_name: str) -> Answer[Contacts]:
-        """Return whom the registry shows.
-
-        Route: GET /domains/:domain_name/contacts
-        Errors: domain_not_found, domain_not_valid
-        """
-        return self._read(path_of("domains", domain_name, "contacts"))
-
-    def set_contacts(
+    def list_renewals(
         self,
-        domain_name: str,
-        contacts: Contacts,
         *,
-        idempotency_key: Optional[str] = None,
-    ) -> PlacedOrder:
-        """Order other contacts; roles that are left out stay.
+        status: Optional[RenewalStatus] = None,
+        skip: Optional[int] = None,
+        take: Optional[int] = None,
+    ) -> Page[Renewal]:
+        """Return one page of upcoming and recent renewals, by the end of the term.
 
-        Route: PUT /domains/:domain_name/contacts
-        Errors: bad_request, domain_not_found, domain_not_valid, order_limit_reached
+        Route: GET /renewals
+        Errors: bad_request, invalid_paging_request
         """
-        path = path_of("domains", domain_name, "contacts")
-        return self._order("PUT", path, idempotency_key, contacts)
+        return self._page("/renewals", {"status": status, "skip": skip, "take": take})
 
-    def set_name_servers(
-        self,
-        domain_name: str,
-        name_servers: NameServers,
-        *,
-        idempotency_key: Optional[str] = None,
-    ) -> PlacedOrder:
-        """Replace the name servers.
+    def all_renewals(
+        self, *, status: Optional[RenewalStatus] = None
+    ) -> Iterator[Renewal]:
+        """Yield every upcoming and recent renewal, by the end of the term.
 
-        Hosts below the name itself need addresses, unless they exist.
-
-        Route: PUT /domains/:domain_name/nameservers
-        Errors: bad_request, domain_not_found, domain_not_valid, order_limit_reached
+        Route: GET /renewals
+        Errors: bad_request, invalid_paging_request
         """
-        path = path_of("domains", domain_name, "nameservers")
-        return self._order("PUT", path, idempotency_key, {"name_servers": name_servers})
+        return self._all("/renewals", {"status": status})
 
-    def set_dnssec(
-        self,
-        domain_name: str,
-        *,
-        ds: Optional[Sequence[DsRecord]] = None,
-        keys: Optional[Sequence[KeyRecord]] = None,
-        idempotency_key: Optional[str] = None,
-    ) -> PlacedOrder:
-        """Replace the DNSSEC records by ``ds`` or ``keys``; an empty list removes all.
 
-        Route: PUT /domains/:domain_name/dnssec
-        Errors: bad_request, domain_not_found, domain_not_valid, order_limit_reached
-        """
-        path = path_of("domains", domain_name, "dnssec")
-        return self._order("PUT", path, idempotency_key, {"ds": ds, "keys": keys})
-
-    def set_transfer_lock(
-        self,
-        domain_name: str,
-        is_locked: bool,
-        *,
-        idempotency_key: Optional[str] = None,
-    ) -> PlacedOrder:
-        """Set whether other registrars can transfer the name away.
-
-        Route: PUT /domains/:domain_name/transfer-lock
-        Errors: bad_request, domain_not_found, domain_not_valid, order_limit_reached
-        """
-        path = path_of("domains", domain_name, "transfer-lock")
-        return self._order("PUT", path, idempotency_key, {"transfer_locked": is_locked})
-
-    def order_auth_code(
-        self, domain_name: str, *, idempotency_key: Optional[str] = None
-    ) -> PlacedOrder:
-        """Order a new auth code; once it is finished, :meth:`get_auth_code` reads it.
-
-        Needs a key with the scope ``domains:transfer``.
-
-        Route: POST /domains/:domain_name/auth-code
-        Errors: auth_code_not_issued, domain_locked, domain_not_found, domain_not_valid,
-            domain_transfer_prohibited, order_limit_reached
-        """
-        path = path_of("domains", domain_name, "auth-code")
-        return self._order("POST", path, idempotency_key)
-
-    def get_auth_code(self, domain_name: str) -> Answer[AuthCode]:
-        """Return the auth code, from the end of its order until it expires.
-
-        Route: GET /domains/:domain_name/auth-code
-        Errors: auth_code_not_found, domain_not_found, domain_not_valid
-        """
-        return self._read(path_of("domains", domain_name, "auth-code"))
-
-    def approve_transfer(
-        self, domain_name: str, *, idempotency_key: Optional[str] = None
-    ) -> PlacedOrder:
-        """Let the name go to the registrar that requests it now.
-
-        Route: POST /domains/:domain_name/transfer-out
-        Errors: bad_request, domain_not_found, domain_not_valid, order_limit_reached
-        """
-        path = path_of("domains", domain_name, "transfer-out")
-        return self._order("POST", path, idempotency_key, {"answer": "approve"})
-
-    def reject_transfer(
-        self,
-        domain_name: str,
-        reason: RejectReason,
-        *,
-        idempotency_key: Optional[str] = None,
-    ) -> PlacedOrder:
-        """Refuse the transfer that another registrar requests now.
-
-        Route: POST /domains/:domain_name/transfer-out
-        Errors: bad_request, domain_not_found, domain_not_valid, order_limit_reached
-        """
-        path = path_of("domains", domain_name, "transfer-out")
-        body = {"answer": "reject", "reason": reason}
-        return self._order("POST", path, idempotency_key, body)
+def domain_filter(
+    name_prefix: Optional[str],
+    expires_before: Optional[str],
+    will_renew: Optional[bool],
+) -> Query:
+    """Return the filters of a list of names."""
+    return {
+        "name_prefix": name_prefix,
+        "expires_before": expires_before,
+        "will_renew": will_renew,
+    }
 
 
 def _registration(

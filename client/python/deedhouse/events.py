@@ -1,21 +1,21 @@
-"""What has happened."""
+"""What has happened, and what the service makes of a signature."""
 
-from collections.abc import Iterator, Sequence
-from typing import Optional
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Optional
 
-from .answers import EventPage, event_page
+from .answers import Answer, EventPage, event_page, object_answer
+from .calls import Calls
 from .records import Event
-from .resource import Resource
 from .transport import query_of
 
 # The longest time for which the service holds an answer (Prefer: wait=N).
 _HOLD_SECONDS_MAX = 30
 
 
-class Events(Resource):
-    """What has happened."""
+class EventCalls(Calls):
+    """The calls about what has happened."""
 
-    def page(
+    def list_events(
         self,
         *,
         after: Optional[str] = None,
@@ -41,7 +41,7 @@ class Events(Resource):
             )
         )
 
-    def follow(
+    def follow_events(
         self, *, after: Optional[str] = None, types: Optional[Sequence[str]] = None
     ) -> Iterator[Event]:
         """Yield every event, as it happens; it ends only by an error.
@@ -53,6 +53,33 @@ class Events(Resource):
         Errors: bad_request, events_expired
         """
         while True:
-            found = self.page(after=after, types=types, wait_seconds=_HOLD_SECONDS_MAX)
+            found = self.list_events(
+                after=after, types=types, wait_seconds=_HOLD_SECONDS_MAX
+            )
             yield from found.data
             after = found.next
+
+    def check_signature(
+        self,
+        method: str,
+        target: str,
+        headers: Mapping[str, str],
+        body: Optional[str] = None,
+    ) -> Answer[Any]:
+        """Show what the service builds from a request, and whether your key signed it.
+
+        Route: POST /signature-check
+        Errors: bad_request
+        """
+        return object_answer(
+            self._transport.send(
+                "POST",
+                "/signature-check",
+                body={
+                    "method": method,
+                    "target": target,
+                    "headers": dict(headers),
+                    "body": body,
+                },
+            )
+        )

@@ -1,86 +1,45 @@
 """Hosting accounts, their host names, and service packs."""
 
+from collections.abc import Iterator
 from typing import Optional, Union
 
-from .answers import Answer, PlacedAccount, placed_account
+from .answers import Answer, Page, PlacedAccount, placed_account
+from .calls import Calls
 from .errors import UnsuccessfulError
-from .items import Items
 from .records import HostingAccount, HostingHistory, HostName, ServicePack
-from .resource import Resource
-from .transport import Transport, path_of
+from .transport import path_of
 from .waiting import OnStatus, wait_until_final
 
 
-class HostNames(Resource):
-    """Host names of an account's site, in addition to the platform's own."""
+class HostingCalls(Calls):
+    """The calls for hosting accounts."""
 
-    def list(self, identifier: str) -> Items[HostName]:
-        """Return all host names of an account.
-
-        Route: GET /hostingaccounts/:identifier/hosts
-        Errors: hostingaccount_invalid_identifier
-        """
-        path = path_of("hostingaccounts", identifier, "hosts")
-        return Items(self._transport, path, is_whole=True)
-
-    def get(self, identifier: str, host_name: str) -> Answer[HostName]:
-        """Return a host name, with the record to set and its status.
-
-        Route: GET /hostingaccounts/:identifier/hosts/:host_name
-        Errors: host_name_not_found, hostingaccount_invalid_identifier
-        """
-        return self._read(path_of("hostingaccounts", identifier, "hosts", host_name))
-
-    def add(
-        self, identifier: str, host_name: str, *, idempotency_key: Optional[str] = None
-    ) -> Answer[None]:
-        """Add a host name, or check it again at once.
-
-        Route: PUT /hostingaccounts/:identifier/hosts/:host_name
-        Errors: bad_request, host_name_not_available, hostingaccount_invalid_identifier
-        """
-        path = path_of("hostingaccounts", identifier, "hosts", host_name)
-        return self._write("PUT", path, idempotency_key)
-
-    def remove(
-        self, identifier: str, host_name: str, *, idempotency_key: Optional[str] = None
-    ) -> Answer[None]:
-        """Remove a host name; the site stops answering there within seconds.
-
-        Route: DELETE /hostingaccounts/:identifier/hosts/:host_name
-        Errors: host_name_not_found, hostingaccount_invalid_identifier
-        """
-        path = path_of("hostingaccounts", identifier, "hosts", host_name)
-        return self._write("DELETE", path, idempotency_key)
-
-
-class Packs(Resource):
-    """Service packs."""
-
-    def list(self) -> Items[ServicePack]:
+    def list_service_packs(self) -> Answer[list[ServicePack]]:
         """Return the service packs that are offered to you.
 
         Route: GET /servicepacks
         """
-        return Items(self._transport, "/servicepacks", is_whole=True)
+        return self._list("/servicepacks", {})
 
-
-class Hosting(Resource):
-    """Hosting accounts."""
-
-    def __init__(self, transport: Transport) -> None:
-        super().__init__(transport)
-        self.host_names = HostNames(transport)
-        self.packs = Packs(transport)
-
-    def list(self) -> Items[HostingAccount]:
-        """Return every account; failed ones are left out.
+    def list_hosting_accounts(
+        self, *, skip: Optional[int] = None, take: Optional[int] = None
+    ) -> Page[HostingAccount]:
+        """Return one page of accounts; failed ones are left out.
 
         Route: GET /hostingaccounts
+        Errors: invalid_paging_request
         """
-        return Items(self._transport, "/hostingaccounts")
+        return self._page("/hostingaccounts", {"skip": skip, "take": take})
 
-    def get(
+    def all_hosting_accounts(self) -> Iterator[HostingAccount]:
+        """Yield every account; failed ones are left out.
+
+        Route: GET /hostingaccounts
+        Errors: invalid_paging_request
+        """
+        return self._all("/hostingaccounts", {})
+
+    def get_hosting_account(
         self, identifier: str, *, wait_seconds: Optional[int] = None
     ) -> Answer[HostingAccount]:
         """Return one account.
@@ -91,9 +50,9 @@ class Hosting(Resource):
         Route: GET /hostingaccounts/:identifier
         Errors: hostingaccount_invalid_identifier
         """
-        return self._read(path_of("hostingaccounts", identifier), wait_seconds)
+        return self._object(path_of("hostingaccounts", identifier), wait_seconds)
 
-    def create(
+    def create_hosting_account(
         self,
         identifier: str,
         *,
@@ -134,30 +93,11 @@ class Hosting(Resource):
         Route: GET /hostingaccounts/:identifier
         Errors: hostingaccount_invalid_identifier
         """
-        answer = self.wait(
-            account, timeout_seconds=timeout_seconds, on_status=on_status
-        )
-        if answer.data.get("status") == "Failed":
-            raise UnsuccessfulError(
-                f"the account {answer.data['identifier']}", answer.data
-            )
-        return answer
-
-    def wait(
-        self,
-        account: Union[PlacedAccount, str],
-        *,
-        timeout_seconds: float = 600,
-        on_status: Optional[OnStatus] = None,
-    ) -> Answer[HostingAccount]:
-        """Wait as :meth:`provisioned`, and return with every end: look at the status.
-
-        Route: GET /hostingaccounts/:identifier
-        Errors: hostingaccount_invalid_identifier
-        """
         identifier = account if isinstance(account, str) else account.identifier
-        return wait_until_final(
-            lambda wait_seconds: self.get(identifier, wait_seconds=wait_seconds),
+        answer = wait_until_final(
+            lambda wait_seconds: self.get_hosting_account(
+                identifier, wait_seconds=wait_seconds
+            ),
             lambda status: status != "Provisioning",
             timeout_seconds=timeout_seconds,
             check_after_seconds=None
@@ -166,16 +106,11 @@ class Hosting(Resource):
             on_status=on_status,
             clock=self._transport.clock,
         )
+        if answer.data.get("status") == "Failed":
+            raise UnsuccessfulError(f"the account {identifier}", answer.data)
+        return answer
 
-    def get_history(self, identifier: str) -> Answer[HostingHistory]:
-        """Return the newest 200 events of an account, and its next step.
-
-        Route: GET /hostingaccounts/:identifier/history
-        Errors: hostingaccount_invalid_identifier
-        """
-        return self._read(path_of("hostingaccounts", identifier, "history"))
-
-    def set_password(
+    def set_hosting_password(
         self, identifier: str, password: str, *, idempotency_key: Optional[str] = None
     ) -> Answer[None]:
         """Set the FTP password. Within seconds, only the new one works.
@@ -187,27 +122,26 @@ class Hosting(Resource):
         path = path_of("hostingaccounts", identifier, "password")
         return self._write("PUT", path, idempotency_key, {"password": password})
 
-    def suspend(
+    def suspend_hosting_account(
         self,
         identifier: str,
         *,
         reason: Optional[str] = None,
         idempotency_key: Optional[str] = None,
     ) -> Answer[None]:
-        """Suspend an account: nobody can log in and the site answers 503.
+        """Suspend an account: within seconds nobody can log in and the site answers 503.
 
-        It takes effect within seconds. The reason is one line of up to 200 characters;
-        you and the operator read it.
+        The reason is one line of up to 200 characters; you and the operator read it.
 
         Route: PUT /hostingaccounts/:identifier/suspension
         Errors: bad_request, hostingaccount_invalid_identifier,
             hostingaccount_not_changeable
         """
-        body = {"suspended": True, "reason": reason}
+        body = {"suspended": True, **({} if reason is None else {"reason": reason})}
         path = path_of("hostingaccounts", identifier, "suspension")
         return self._write("PUT", path, idempotency_key, body)
 
-    def unsuspend(
+    def unsuspend_hosting_account(
         self, identifier: str, *, idempotency_key: Optional[str] = None
     ) -> Answer[None]:
         """Lift your suspension of an account.
@@ -222,7 +156,7 @@ class Hosting(Resource):
         path = path_of("hostingaccounts", identifier, "suspension")
         return self._write("PUT", path, idempotency_key, {"suspended": False})
 
-    def delete(
+    def delete_hosting_account(
         self, identifier: str, *, idempotency_key: Optional[str] = None
     ) -> Answer[None]:
         """Order the deletion of an account with its site.
@@ -231,4 +165,50 @@ class Hosting(Resource):
         Errors: hostingaccount_invalid_identifier
         """
         path = path_of("hostingaccounts", identifier)
+        return self._write("DELETE", path, idempotency_key)
+
+    def get_hosting_history(self, identifier: str) -> Answer[HostingHistory]:
+        """Return the newest 200 events of an account, and its next step.
+
+        Route: GET /hostingaccounts/:identifier/history
+        Errors: hostingaccount_invalid_identifier
+        """
+        return self._object(path_of("hostingaccounts", identifier, "history"))
+
+    def list_host_names(self, identifier: str) -> Answer[list[HostName]]:
+        """Return all host names of an account.
+
+        Route: GET /hostingaccounts/:identifier/hosts
+        Errors: hostingaccount_invalid_identifier
+        """
+        return self._list(path_of("hostingaccounts", identifier, "hosts"), {})
+
+    def get_host_name(self, identifier: str, host_name: str) -> Answer[HostName]:
+        """Return a host name, with the record to set and its status.
+
+        Route: GET /hostingaccounts/:identifier/hosts/:host_name
+        Errors: host_name_not_found, hostingaccount_invalid_identifier
+        """
+        return self._object(path_of("hostingaccounts", identifier, "hosts", host_name))
+
+    def add_host_name(
+        self, identifier: str, host_name: str, *, idempotency_key: Optional[str] = None
+    ) -> Answer[None]:
+        """Add a host name, or check it again at once.
+
+        Route: PUT /hostingaccounts/:identifier/hosts/:host_name
+        Errors: bad_request, host_name_not_available, hostingaccount_invalid_identifier
+        """
+        path = path_of("hostingaccounts", identifier, "hosts", host_name)
+        return self._write("PUT", path, idempotency_key)
+
+    def remove_host_name(
+        self, identifier: str, host_name: str, *, idempotency_key: Optional[str] = None
+    ) -> Answer[None]:
+        """Remove a host name; the site stops answering there within seconds.
+
+        Route: DELETE /hostingaccounts/:identifier/hosts/:host_name
+        Errors: host_name_not_found, hostingaccount_invalid_identifier
+        """
+        path = path_of("hostingaccounts", identifier, "hosts", host_name)
         return self._write("DELETE", path, idempotency_key)

@@ -436,7 +436,7 @@ class Suffix(TypedDict, total=False):
     years_max: int
     years_default: int
     renewal_years: int
-    #: Whether ``domains.renew`` can renew a name now.
+    #: Whether ``renew_domain`` can renew a name now.
     renews_on_request: bool
     #: For how many days a deleted name can be restored; 0: it cannot.
     restore_days: int

@@ -1,64 +1,18 @@
 """Addresses to which the service sends events."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Optional
 
-from .answers import Answer, object_answer
-from .items import Items
+from .answers import Answer, Page, object_answer
+from .calls import Calls
 from .records import Webhook, WebhookDelivery
-from .resource import Resource
-from .transport import Transport, path_of
+from .transport import path_of
 
 
-class Deliveries(Resource):
-    """What was sent to a webhook, and what became of it."""
-
-    def list(
-        self, webhook_id: str, *, status: Optional[str] = None
-    ) -> Items[WebhookDelivery]:
-        """Return deliveries, the newest first.
-
-        Route: GET /webhooks/:webhook_id/deliveries
-        Errors: bad_request, webhook_not_found
-        """
-        path = path_of("webhooks", webhook_id, "deliveries")
-        return Items(self._transport, path, {"status": status})
-
-    def resend(
-        self, webhook_id: str, event_id: str, *, idempotency_key: Optional[str] = None
-    ) -> Answer[None]:
-        """Send an event again, with the same id.
-
-        Route: POST /webhooks/:webhook_id/deliveries/:event_id/resend
-        Errors: webhook_delivery_not_found, webhook_disabled, webhook_not_found
-        """
-        path = path_of("webhooks", webhook_id, "deliveries", event_id, "resend")
-        return self._write("POST", path, idempotency_key)
-
-
-class Webhooks(Resource):
+class WebhookCalls(Calls):
     """The calls for webhooks; they need a key with the scope ``webhooks:manage``."""
 
-    def __init__(self, transport: Transport) -> None:
-        super().__init__(transport)
-        self.deliveries = Deliveries(transport)
-
-    def list(self) -> Items[Webhook]:
-        """Return your webhooks.
-
-        Route: GET /webhooks
-        """
-        return Items(self._transport, "/webhooks", is_whole=True)
-
-    def get(self, webhook_id: str) -> Answer[Webhook]:
-        """Return a webhook.
-
-        Route: GET /webhooks/:webhook_id
-        Errors: webhook_not_found
-        """
-        return self._read(path_of("webhooks", webhook_id))
-
-    def create(
+    def create_webhook(
         self,
         url: str,
         *,
@@ -76,7 +30,22 @@ class Webhooks(Resource):
         body = {"url": url, "types": types, "description": description}
         return self._changed("POST", "/webhooks", idempotency_key, body)
 
-    def update(
+    def list_webhooks(self) -> Answer[list[Webhook]]:
+        """Return your webhooks.
+
+        Route: GET /webhooks
+        """
+        return self._list("/webhooks", {})
+
+    def get_webhook(self, webhook_id: str) -> Answer[Webhook]:
+        """Return a webhook.
+
+        Route: GET /webhooks/:webhook_id
+        Errors: webhook_not_found
+        """
+        return self._object(path_of("webhooks", webhook_id))
+
+    def update_webhook(
         self,
         webhook_id: str,
         *,
@@ -100,7 +69,7 @@ class Webhooks(Resource):
         path = path_of("webhooks", webhook_id)
         return self._changed("PUT", path, idempotency_key, body)
 
-    def delete(
+    def delete_webhook(
         self, webhook_id: str, *, idempotency_key: Optional[str] = None
     ) -> Answer[None]:
         """Delete a webhook, with its deliveries.
@@ -110,7 +79,7 @@ class Webhooks(Resource):
         """
         return self._write("DELETE", path_of("webhooks", webhook_id), idempotency_key)
 
-    def rotate_secret(
+    def rotate_webhook_secret(
         self, webhook_id: str, *, idempotency_key: Optional[str] = None
     ) -> Answer[Webhook]:
         """Make a new secret; for a day, the old one signs, too.
@@ -121,7 +90,7 @@ class Webhooks(Resource):
         path = path_of("webhooks", webhook_id, "secret")
         return self._changed("POST", path, idempotency_key, None)
 
-    def test(
+    def test_webhook(
         self, webhook_id: str, *, idempotency_key: Optional[str] = None
     ) -> Answer[None]:
         """Send an event of the type ``webhook.test``; its delivery shows the answer.
@@ -130,6 +99,45 @@ class Webhooks(Resource):
         Errors: webhook_disabled, webhook_not_found
         """
         path = path_of("webhooks", webhook_id, "test")
+        return self._write("POST", path, idempotency_key)
+
+    def list_webhook_deliveries(
+        self,
+        webhook_id: str,
+        *,
+        status: Optional[str] = None,
+        skip: Optional[int] = None,
+        take: Optional[int] = None,
+    ) -> Page[WebhookDelivery]:
+        """Return one page of deliveries, the newest first.
+
+        Route: GET /webhooks/:webhook_id/deliveries
+        Errors: bad_request, invalid_paging_request, webhook_not_found
+        """
+        path = path_of("webhooks", webhook_id, "deliveries")
+        return self._page(path, {"status": status, "skip": skip, "take": take})
+
+    def all_webhook_deliveries(
+        self, webhook_id: str, *, status: Optional[str] = None
+    ) -> Iterator[WebhookDelivery]:
+        """Yield every delivery, the newest first.
+
+        Route: GET /webhooks/:webhook_id/deliveries
+        Errors: bad_request, webhook_not_found
+        """
+        return self._all(
+            path_of("webhooks", webhook_id, "deliveries"), {"status": status}
+        )
+
+    def resend_webhook_delivery(
+        self, webhook_id: str, event_id: str, *, idempotency_key: Optional[str] = None
+    ) -> Answer[None]:
+        """Send an event again, with the same id.
+
+        Route: POST /webhooks/:webhook_id/deliveries/:event_id/resend
+        Errors: webhook_delivery_not_found, webhook_disabled, webhook_not_found
+        """
+        path = path_of("webhooks", webhook_id, "deliveries", event_id, "resend")
         return self._write("POST", path, idempotency_key)
 
     def _changed(

@@ -5,7 +5,6 @@ declare(strict_types=1);
 namespace Deedhouse\Panel;
 
 use Deedhouse\ApiException;
-use Deedhouse\Items;
 use Deedhouse\WaitTimeoutException;
 
 /** Hosting accounts for a panel's services. The identifier is the service's domain. */
@@ -24,7 +23,7 @@ final class Hosting
     /** The number of service packs that the key may use; a call that any wrong setting makes fail. */
     public function countPacks(): int
     {
-        return iterator_count($this->session->client->hosting->packs->list()->getIterator());
+        return count($this->session->client->listServicePacks()->data ?? []);
     }
 
     /**
@@ -67,8 +66,8 @@ final class Hosting
     private function ready(string $entry, string $identifier, string $packId, string $attempt, ?\Closure $isFreeInPanel): array
     {
         $first = $this->session->digest(json_encode([$entry, $identifier], JSON_THROW_ON_ERROR));
-        $send = fn (string $key): string => $this->session->client->hosting
-            ->create($identifier, $packId, $first, $key)->identifier;
+        $send = fn (string $key): string => $this->session->client
+            ->createHostingAccount($identifier, $packId, $first, $key)->identifier;
         for ($number = 0; ; $number++) {
             $key = $this->session->key('account', [$entry, $identifier, $packId, $number === 0 ? $attempt : "{$attempt}/{$number}"]);
             try {
@@ -98,7 +97,7 @@ final class Hosting
     public function find(string $identifier): ?array
     {
         try {
-            return $this->session->client->hosting->get($identifier)->data;
+            return $this->session->client->getHostingAccount($identifier)->data;
         } catch (ApiException $refused) {
             return $refused->errorCode === self::NOT_FOUND ? null : throw $refused;
         }
@@ -108,7 +107,7 @@ final class Hosting
     public function delete(string $identifier): void
     {
         try {
-            $this->session->client->hosting->delete($identifier);
+            $this->session->client->deleteHostingAccount($identifier);
         } catch (ApiException $refused) {
             if ($refused->errorCode !== self::NOT_FOUND) {
                 throw $refused;
@@ -123,13 +122,13 @@ final class Hosting
      */
     public function suspend(string $identifier, ?string $reason): void
     {
-        $this->session->client->hosting->suspend($identifier, self::oneLine((string) $reason));
+        $this->session->client->suspendHostingAccount($identifier, self::oneLine((string) $reason));
         $this->applied($identifier);
     }
 
     public function unsuspend(string $identifier): void
     {
-        $this->session->client->hosting->unsuspend($identifier);
+        $this->session->client->unsuspendHostingAccount($identifier);
         if ($this->applied($identifier)['status'] === 'Suspended') {
             throw new Refusal("Your suspension of {$identifier} is lifted, but its operator has suspended it, too: ask them.");
         }
@@ -143,7 +142,7 @@ final class Hosting
     {
         $account = [];
         $isApplied = $this->session->waitUntil(function () use ($identifier, &$account): bool {
-            $account = $this->session->client->hosting->get($identifier)->data ?? [];
+            $account = $this->session->client->getHostingAccount($identifier)->data ?? [];
             return !$account['changes_pending'];
         });
         return $isApplied ? $account : throw new WaitTimeoutException($account['status'], null);
@@ -159,7 +158,7 @@ final class Hosting
     /** @throws Refusal when the account has another service pack */
     public function requirePack(string $identifier, string $packId): void
     {
-        $account = $this->session->client->hosting->get($identifier)->data ?? [];
+        $account = $this->session->client->getHostingAccount($identifier)->data ?? [];
         if (($account['servicepack_id'] ?? null) !== trim($packId)) {
             throw new Refusal(self::NO_PACKAGE_CHANGE);
         }
@@ -167,11 +166,12 @@ final class Hosting
 
     public function setPassword(string $identifier, #[\SensitiveParameter] string $password): void
     {
-        $this->session->client->hosting->setPassword($identifier, $password);
+        $this->session->client->setHostingPassword($identifier, $password);
     }
 
-    public function all(): Items
+    /** @return \Generator<int, array<string, mixed>> */
+    public function all(): \Generator
     {
-        return $this->session->client->hosting->list();
+        return $this->session->client->allHostingAccounts();
     }
 }

@@ -22,7 +22,7 @@ final class Names
     public function find(string $name): ?array
     {
         try {
-            return $this->session->client->domains->get($name)->data;
+            return $this->session->client->getDomain($name)->data;
         } catch (ApiException $refused) {
             return $refused->errorCode === 'domain_not_found' ? null : throw $refused;
         }
@@ -31,14 +31,14 @@ final class Names
     /** @return ?array<string, mixed> the newest order of this kind about a name */
     public function newestOrder(string $name, string $kind): ?array
     {
-        return $this->session->client->orders->list($name, $kind)->page(take: 1)->data[0] ?? null;
+        return $this->session->client->listOrders($name, $kind, take: 1)->data[0] ?? null;
     }
 
     /** @return ?array<string, mixed> how a name left the portfolio */
     public function departure(string $name): ?array
     {
         $seen = 0;
-        foreach ($this->session->client->domains->departures() as $departure) {
+        foreach ($this->session->client->allDepartures() as $departure) {
             if (strcasecmp($departure['domain_name'], $name) === 0) {
                 return $departure;
             }
@@ -52,7 +52,7 @@ final class Names
     /** @param list<string|array{name: string, addresses?: list<string>}> $hosts */
     public function setNameServers(string $name, array $hosts): void
     {
-        $this->session->finished($this->session->client->domains->setNameServers($name, $hosts));
+        $this->session->finished($this->session->client->setNameServers($name, $hosts));
     }
 
     /**
@@ -62,7 +62,7 @@ final class Names
      */
     public function setHost(string $name, string $host, array $addresses, bool $mustExist): void
     {
-        $domain = $this->session->client->domains->get($name)->data ?? [];
+        $domain = $this->session->client->getDomain($name)->data ?? [];
         $others = array_filter($this->hosts($domain), static fn (string $one): bool => strcasecmp($one, $host) !== 0);
         $isThere = count($others) < count($domain['name_servers']);
         if ($mustExist && !$isThere) {
@@ -80,28 +80,28 @@ final class Names
 
     public function lock(string $name, bool $isLocked): void
     {
-        $this->session->finished($this->session->client->domains->setTransferLock($name, $isLocked));
+        $this->session->finished($this->session->client->setTransferLock($name, $isLocked));
     }
 
     /** The code with which another registrar can request the name; a new one only if there is none. */
     public function authCode(string $name): string
     {
         try {
-            return (string) $this->session->client->domains->getAuthCode($name)->data['auth_code'];
+            return (string) $this->session->client->getAuthCode($name)->data['auth_code'];
         } catch (ApiException $refused) {
             if ($refused->errorCode !== 'auth_code_not_found') {
                 throw $refused;
             }
         }
-        $this->session->finished($this->session->client->domains->orderAuthCode($name));
-        return (string) $this->session->client->domains->getAuthCode($name)->data['auth_code'];
+        $this->session->finished($this->session->client->orderAuthCode($name));
+        return (string) $this->session->client->getAuthCode($name)->data['auth_code'];
     }
 
     /** A repeat finds no name, and that is what was asked for. */
     public function delete(string $name): void
     {
         try {
-            $this->session->finished($this->session->client->domains->delete($name));
+            $this->session->finished($this->session->client->deleteDomain($name));
         } catch (ApiException $refused) {
             if ($refused->errorCode !== 'domain_not_found') {
                 throw $refused;
@@ -116,14 +116,14 @@ final class Names
      */
     public function setContacts(string $name, array $contacts): void
     {
-        $shown = $this->session->client->domains->getContacts($name)->data ?? [];
+        $shown = $this->session->client->getContacts($name)->data ?? [];
         $changed = array_filter(
             $contacts,
             static fn (array $contact, string $role): bool => self::sorted($contact) !== self::sorted($shown[$role] ?? []),
             ARRAY_FILTER_USE_BOTH,
         );
         if ($changed !== []) {
-            $this->session->finished($this->session->client->domains->setContacts($name, $changed));
+            $this->session->finished($this->session->client->setContacts($name, $changed));
         }
     }
 

@@ -53,7 +53,7 @@ final class Registration
         // Read before anything is sent: an order that ends in between keeps its number, and is answered again.
         $attempt = $this->session->endedRegistrations($this->name);
         try {
-            $checked = $this->session->client->domains->checkRegistration(
+            $checked = $this->session->client->checkRegistration(
                 $this->name,
                 $this->years,
                 $this->nameServers ?: null,
@@ -76,7 +76,7 @@ final class Registration
 
     private function send(string $key): string
     {
-        $placed = $this->session->client->domains->register(
+        $placed = $this->session->client->registerDomain(
             $this->name,
             $this->years,
             $this->nameServers ?: null,

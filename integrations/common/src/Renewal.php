@@ -40,7 +40,7 @@ final class Renewal
         }
         $attempt = $this->session->failures($this->name, 'renew');
         $key = $this->session->key('renew', [$this->entry, $this->name, $this->paidFrom, $this->years, $attempt]);
-        $send = fn (string $key) => $this->session->client->domains->renew($this->name, $this->years, $current, $key);
+        $send = fn (string $key) => $this->session->client->renewDomain($this->name, $this->years, $current, $key);
         try {
             $this->session->finished($this->session->once($key, $send));
         } catch (ApiException $refused) {
@@ -54,7 +54,7 @@ final class Renewal
     /** The registry's date that the paid years begin at; null when they are there already. */
     private function needed(): ?string
     {
-        $current = substr((string) $this->session->client->domains->get($this->name)->data['expiration_date'], 0, 10);
+        $current = substr((string) $this->session->client->getDomain($this->name)->data['expiration_date'], 0, 10);
         if (abs(self::days($this->paidFrom, $current)) <= self::DATES_DIFFER_DAYS_MAX) {
             return $current;
         }

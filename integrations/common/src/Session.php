@@ -93,7 +93,7 @@ final class Session
     {
         $total = 0;
         foreach (['Errors', 'FailedValidation', 'Cancelled'] as $status) {
-            $total += $this->client->orders->list($name, $kind, $status)->page(take: 1)->total ?? 0;
+            $total += $this->client->listOrders($name, $kind, $status, take: 1)->total ?? 0;
         }
         return $total;
     }
@@ -101,7 +101,7 @@ final class Session
     /** How many registrations of this name have ended, whether well or not. Only the newest can still be in progress. */
     public function endedRegistrations(string $name): int
     {
-        $page = $this->client->orders->list($name, 'create')->page(take: 1);
+        $page = $this->client->listOrders($name, 'create', take: 1);
         $isOpen = in_array($page->data[0]['status'] ?? null, Names::OPEN, true);
         return ($page->total ?? 0) - ($isOpen ? 1 : 0);
     }
@@ -113,13 +113,13 @@ final class Session
      */
     public function finished(PlacedOrder|string $order): array
     {
-        return $this->client->orders->finished($order, $this->waitSeconds)->data ?? [];
+        return $this->client->finished($order, $this->waitSeconds)->data ?? [];
     }
 
     /** @return array<string, mixed> the account that is ready */
     public function provisioned(string $identifier): array
     {
-        return $this->client->hosting->provisioned($identifier, $this->waitSeconds)->data ?? [];
+        return $this->client->provisioned($identifier, $this->waitSeconds)->data ?? [];
     }
 
     /**

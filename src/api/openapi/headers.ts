@@ -1,7 +1,5 @@
 /** The headers of answers, and the parameters of requests that many operations share. */
-
 import type { AnswerHeader, HeaderName } from "#use-case/docs.ts";
-import { takeDefault } from "#use-case/page-size.ts";
 import type { Door } from "#use-case/use-case.ts";
 
 interface Described {
@@ -23,12 +21,9 @@ const answerHeaders: Record<HeaderName, Described> = {
   "retry-after": seconds("The seconds after which to send the request again, or to look again."),
   "preference-applied": text("The answer may have been held (RFC 7240).", "wait=30"),
   "x-paging-skipped": count("The rows before this page.", 0),
-  "x-paging-take": count("The rows that a page has at most.", takeDefault),
+  "x-paging-take": count("The rows that a page has at most.", 25),
   "x-paging-totalresults": count("The rows of the whole list.", 1),
-  link: text(
-    "The pages `first`, `next` and `prev`, as far as they exist.",
-    `</v1/domains?take=${takeDefault}>; rel="first"`,
-  ),
+  link: text("The pages `first`, `next` and `prev`, as far as they exist.", '</v1/domains?take=25>; rel="first"'),
   allow: text("The methods that the path accepts.", "GET, PUT"),
   etag: text("Changes with the document.", '"0f3c5a7e91b24d68"'),
   "idempotency-replayed": text("`true`: the stored answer to an earlier request with this Idempotency-Key.", "true"),

@@ -38,8 +38,6 @@ const digestAlgorithms = new Map([
 ]);
 
 // The forms of structured fields (RFC 9651) that these headers can have: a dictionary key, a string, a byte sequence.
-// A general parser would need the same forms beside it: it reads 0700000001 and 1700000001.0 as whole numbers, keeps the last of two
-// parameters or labels of one name, and accepts base64 that is not canonical. All of these are refused here.
 const keyForm = "[a-z*][a-z0-9_.*-]*";
 const stringForm = '"(?:[ !#-\\[\\]-~]|\\\\["\\\\])*"';
 const bytesForm = ":([A-Za-z0-9+/]+={0,2}):";

@@ -3,7 +3,7 @@ import { presentSecond, wholeSecond } from "#api/v2/instant.ts";
 import { parseJobId } from "#api/v2/job-id.ts";
 import type { Context } from "#context.ts";
 import type { OrderStatus } from "#domains/orders/states.ts";
-import { readOrder } from "#domains/orders/status.ts";
+import { readOrder } from "#domains/register/status.ts";
 import { ApiError } from "#errors.ts";
 import { type AccountDetails, findAccountById, followAccount } from "#hosting/accounts/read.ts";
 import type { OrderCode } from "#lib/order-code.ts";

@@ -3,8 +3,8 @@ import { createAccount, listAccounts, listServicePacks, readAccount } from "#api
 import { listDomains, readDomain, setNameServers } from "#api/v2/domains.ts";
 import { listLinuxHostings, readLinuxHosting } from "#api/v2/linux-hostings.ts";
 import { readProvisioningJob } from "#api/v2/provisioning-job.ts";
-import { registerDomain } from "#domains/orders/register.ts";
-import { setWillRenew } from "#domains/renewals/renew.ts";
+import { registerDomain } from "#domains/register/register.ts";
+import { setWillRenew } from "#domains/schedule/renew.ts";
 import { configureFtp } from "#hosting/accounts/ftp.ts";
 
 const table: readonly Route[] = [

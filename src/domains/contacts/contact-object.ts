@@ -8,13 +8,15 @@
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { type ChangeRow, type ChangeTable, type Outcome, operatorRetryMs } from "#domains/changes/change.ts";
-import { type Answered, describeAnswer, send } from "#domains/changes/kind.ts";
-import { recordPreparation } from "#domains/changes/preparation.ts";
-import { later } from "#domains/changes/proof.ts";
 import { type Contact, type ContactRole, fullNameOf, isAscii, otherRoles, textsOf } from "#domains/contacts/contact.ts";
 import { type ContactRefs, digestsOf, type OwnedContact, storeContacts } from "#domains/contacts/stored.ts";
+import type { Order } from "#domains/orders/order.ts";
+import { recordPreparation } from "#domains/orders/preparation.ts";
+import { meaningOf } from "#domains/orders/result-codes.ts";
+import { type Answered, describeAnswer, send } from "#domains/orders/send.ts";
+import { later } from "#domains/registry/ask.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
+import { operatorRetryMs } from "#domains/registry/waits.ts";
 import { Secret } from "#lib/secret.ts";
 import { type ContactFieldValue, contactFieldElements } from "#registry/contact-fields.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
@@ -28,16 +30,6 @@ const authInfoBytes = 18;
 /** How many objects may be abandoned at a registry within the time below, before an operator must look. */
 const abandonedMax = 3;
 const abandonedCountMs = 24 * 60 * 60_000;
-
-/** The order that needs a contact: the contact's commands are attempts of its row. */
-export interface ContactOrder<Row extends ChangeRow, O extends Outcome> {
-  table: ChangeTable<Row, O>;
-  row: Row;
-  /** The column of `attempts` that has its id. */
-  subject: "order_id" | "change_id";
-  /** The event of a result code, as a create of a name has it. */
-  meaning(code: number): string;
-}
 
 export type EnsuredContact =
   | { is: "held"; id: string }
@@ -69,7 +61,7 @@ const closeUnsent = statement("contact-not-sent", "UPDATE attempts SET answered_
 const abandonLost = statement(
   "contacts-abandon",
   `UPDATE attempts SET abandoned_at = $at, answered_at = $at
-   WHERE (order_id = $order_id OR change_id = $change_id) AND command = 'contact:create' AND answered_at IS NULL`,
+   WHERE order_id = $order_id AND command = 'contact:create' AND answered_at IS NULL`,
   {},
 );
 
@@ -79,8 +71,7 @@ const countAbandoned = statement(
   `SELECT count(*) AS abandoned FROM attempts
    WHERE abandoned_at > greatest($since, (
        SELECT max(resolved_at) FROM alarms WHERE kind = 'contacts-lost' AND subject = $registry_id))
-     AND coalesce((SELECT registry_id FROM registration_orders AS o WHERE o.id = order_id),
-       (SELECT registry_id FROM changes AS change WHERE change.id = change_id)) = $registry_id`,
+     AND (SELECT registry_id FROM orders AS o WHERE o.id = order_id) = $registry_id`,
   { abandoned: "int8" },
 );
 
@@ -179,12 +170,10 @@ export async function keepLocalContacts(
   }
 }
 
-const beingMade = new WeakMap<RegistrySessions, Map<string, Promise<EnsuredContact>>>();
-
 /** Makes sure that the registry holds a contact with this data. Sends at most one command. */
-export async function ensureContact<Row extends ChangeRow, O extends Outcome>(
+export async function ensureContact(
   sessions: RegistrySessions,
-  order: ContactOrder<Row, O>,
+  order: Order,
   wanted: WantedContact,
 ): Promise<EnsuredContact> {
   const find = async (): Promise<EnsuredContact> => {
@@ -194,25 +183,21 @@ export async function ensureContact<Row extends ChangeRow, O extends Outcome>(
   };
   if (sessions.profile.contactIds === "client") return find();
   // Two creates at the same time would make two objects.
-  const all = beingMade.get(sessions) ?? new Map<string, Promise<EnsuredContact>>();
-  beingMade.set(sessions, all);
+  const { contactsBeingMade: all } = sessions;
   const { digest, key } = keyOf(sessions, wanted);
   const made = `${digest} ${key.role}`;
   const others = all.get(made);
   if (others) {
-    const ensured = await others.catch(() => undefined);
-    return ensured?.is === "held" ? ensured : notMade("the contact was not made for another order");
+    await others.catch(() => undefined);
+    const found = await findContact(sessions, wanted);
+    return found.is === "held" ? found : notMade("the contact was not made for another order");
   }
   const own = find().finally(() => all.delete(made));
   all.set(made, own);
   return own;
 }
 
-async function makeContact<Row extends ChangeRow, O extends Outcome>(
-  sessions: RegistrySessions,
-  order: ContactOrder<Row, O>,
-  wanted: WantedContact,
-): Promise<EnsuredContact> {
+async function makeContact(sessions: RegistrySessions, order: Order, wanted: WantedContact): Promise<EnsuredContact> {
   const { context, profile: registry } = sessions;
   const isOurId = registry.contactIds === "client";
   if (!isOurId) {
@@ -224,7 +209,7 @@ async function makeContact<Row extends ChangeRow, O extends Outcome>(
     return { is: "refused", reason: "contact: the registry takes only ASCII characters" };
   }
   const command = contactCommand(sessions, keyOf(sessions, wanted).requestedId, wanted);
-  const sent = await send(sessions, command, order);
+  const sent = await send(sessions, order, command);
   switch (sent.is) {
     case "answered":
       return readAnswer(sessions, order, wanted, sent);
@@ -247,12 +232,8 @@ async function makeContact<Row extends ChangeRow, O extends Outcome>(
 const notMade = (reason: string): EnsuredContact => ({ is: "not-made", reason });
 
 /** Gives up the objects that this order's lost answers may have left at the registry. */
-export async function abandonContacts<Row extends ChangeRow, O extends Outcome>(
-  { database, clock }: Context,
-  { row, subject }: Pick<ContactOrder<Row, O>, "row" | "subject">,
-): Promise<void> {
-  const id = (column: string) => (subject === column ? row.id : null);
-  await database.query(abandonLost, { order_id: id("order_id"), change_id: id("change_id"), at: clock.now() });
+export async function abandonContacts({ database, clock }: Context, { id }: Order): Promise<void> {
+  await database.query(abandonLost, { order_id: id, at: clock.now() });
 }
 
 /** The order waits for the operator if too many objects were abandoned. */
@@ -302,15 +283,15 @@ function contactCommand(
   });
 }
 
-async function readAnswer<Row extends ChangeRow, O extends Outcome>(
+async function readAnswer(
   sessions: RegistrySessions,
-  order: ContactOrder<Row, O>,
+  order: Order,
   wanted: WantedContact,
   { clTrid, response }: Answered<ContactCreated>,
 ): Promise<EnsuredContact> {
   const { context, profile: registry } = sessions;
-  const event = order.meaning(response.code);
-  const isMade = event === "created" || event === "create-pending";
+  const meaning = meaningOf(response.code, "create", registry);
+  const isMade = meaning === "answered" || meaning === "pending";
   const isOurId = registry.contactIds === "client";
   const id = response.data?.id ?? (isOurId ? keyOf(sessions, wanted).requestedId : undefined);
   if (isMade && id === undefined) {
@@ -325,9 +306,9 @@ async function readAnswer<Row extends ChangeRow, O extends Outcome>(
     return { is: "held", id };
   }
   const reason = `contact: ${describeAnswer(response)}`;
-  if (event === "exists") return readExisting(sessions, wanted, reason);
-  if (event === "operator-needed") return { is: event, reason, operatorNote: reason, isConfiguration: true };
-  if (event === "rejected") return { is: "refused", reason };
+  if (meaning === "disputed") return readExisting(sessions, wanted, reason);
+  if (meaning === "failed") return { is: "operator-needed", reason, operatorNote: reason, isConfiguration: true };
+  if (meaning === "rejected") return { is: "refused", reason };
   return notMade(reason);
 }
 

@@ -8,20 +8,20 @@
  */
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import { later } from "#domains/changes/proof.ts";
 import { contactOfProfile, profileColumnNames, profileColumns } from "#domains/contacts/contact.ts";
 import { digestsOf } from "#domains/contacts/stored.ts";
 import { isOfName, isOfOrder } from "#domains/contacts/use.ts";
-import { awaitIdleTurn } from "#domains/portfolio/compare-names.ts";
+import { later } from "#domains/registry/ask.ts";
+import { awaitIdleTurn } from "#domains/registry/idle-turn.ts";
 import { assertLeaseStands, lateFrameMs, mayBegin } from "#domains/registry/owner-lease.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
-import { dayMs } from "#lib/clock.ts";
 import { contactDelete } from "#registry/epp/commands/contact/delete.ts";
 import { type ContactInfo, contactInfo } from "#registry/epp/commands/contact/info.ts";
 import { EppNotSent, EppUnanswered, EppUnavailable } from "#registry/epp/errors.ts";
 import type { Lease } from "#registry/epp/pool/pool.ts";
 import type { EppResponse } from "#registry/epp/session.ts";
 
+const dayMs = 24 * 60 * 60_000;
 /** How long an object is kept after its last use: names come back, and orders are repeated. */
 const keptMs = 7 * dayMs;
 /** How often an object that is used is looked at. */
@@ -65,8 +65,8 @@ const markDeleted = statement(
   `UPDATE registry_contacts AS known SET delete_cl_trid = $cl_trid, delete_epoch = $epoch::int8, look_at = $settled_at
    WHERE registry_id = $registry_id AND contact_id = $contact_id AND ${mayBegin("$registry_id", "$epoch::int8")}
      AND NOT ${isUsed} AND NOT ($is_profile::bool AND EXISTS (
-       SELECT FROM registration_orders AS live WHERE live.reseller_id = known.reseller_id AND live.ended_at IS NULL
-         AND live.registry_id = known.registry_id AND (live.contacts IS NULL OR NOT live.contacts ?& $roles::text[])))
+       SELECT FROM orders AS live WHERE live.reseller_id = known.reseller_id AND live.ended_at IS NULL AND live.kind = 'create'
+         AND live.registry_id = known.registry_id AND NOT coalesce(live.input -> 'contacts' ?& $roles::text[], false)))
    RETURNING contact_id` as string,
   { contact_id: "text" },
 );

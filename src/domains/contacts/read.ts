@@ -15,8 +15,8 @@ import {
   profileColumnNames,
 } from "#domains/contacts/contact.ts";
 import { openContact } from "#domains/contacts/stored.ts";
-import { parsePathName } from "#domains/portfolio/read.ts";
 import { ApiError } from "#errors.ts";
+import { parsePathName } from "#use-case/path-name.ts";
 import type { UseCase } from "#use-case/use-case.ts";
 
 /** SQL: the contact object of a handle, and its data. A contact of another reseller looks like one that we do not know. */

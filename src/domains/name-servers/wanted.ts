@@ -133,11 +133,11 @@ const hostsWithoutAddresses = statement(
   `SELECT bare.host FROM unnest($hosts::text[], $aboves::text[]) AS bare (host, above)
      JOIN domains AS held ON held.domain_name = bare.above AND held.reseller_id = $reseller_id
    WHERE NOT EXISTS (SELECT FROM names_at_hosts(ARRAY[bare.host]))
-     AND NOT EXISTS (SELECT FROM changes
+     AND NOT EXISTS (SELECT FROM orders
        CROSS JOIN LATERAL jsonb_array_elements(input -> 'name_servers') AS ordered
-       WHERE changes.domain_name = ANY (ARRAY[$domain_name, bare.above]) AND reseller_id = $reseller_id
+       WHERE orders.domain_name = ANY (ARRAY[$domain_name, bare.above]) AND reseller_id = $reseller_id
          AND kind = 'nameservers' AND status IN ('NotProvisioned', 'Processing', 'Pending', 'Finished')
-         AND NOT (status = 'NotProvisioned' AND changes.domain_name = $domain_name)
+         AND NOT (status = 'NotProvisioned' AND orders.domain_name = $domain_name)
          AND ordered ->> 'name' = bare.host AND ordered ? 'addresses')`,
   { host: "text" },
 );

@@ -6,7 +6,7 @@
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { ApiError } from "#errors.ts";
-import { type Clock, dayMs } from "#lib/clock.ts";
+import type { Clock } from "#lib/clock.ts";
 
 /** SQL: how many orders an account has placed today, by its row `paid` of `paid_orders`. @param at SQL: now */
 export const placedToday = (at: string) =>
@@ -61,6 +61,8 @@ export async function countPaidOrder({ clock }: { clock: Clock }, tx: Transactio
   const [row] = await tx.query(countOne, { reseller_id: resellerId, now });
   if (!row?.is_allowed) throw paidLimitReached(now);
 }
+
+const dayMs = 24 * 60 * 60_000;
 
 /** @param now the next UTC day is when it is worth another try */
 export function paidLimitReached(now: Date): ApiError {

@@ -4,8 +4,8 @@ import { type SqlValue, type Statement, statement } from "#db/statement.ts";
 import { departureColumns, describeDeparture } from "#domains/portfolio/departures.ts";
 import { domainColumns, domainShape, presentDomain } from "#domains/portfolio/present.ts";
 import { ApiError } from "#errors.ts";
-import { InvalidDomainName, parseDomainName } from "#lib/domain-name.ts";
 import { textLike } from "#use-case/docs.ts";
+import { parsePathName } from "#use-case/path-name.ts";
 import type { Caller, UseCase } from "#use-case/use-case.ts";
 
 // One query for both: a name of the portfolio, with its orders that have not ended, or the departure of a name whose last owner
@@ -15,7 +15,8 @@ const names = Object.keys(domainColumns);
 const domainByName = statement(
   "domain-by-name",
   `SELECT ${names.map((name) => `d.${name}`).join(", ")},
-     ARRAY(SELECT change_code FROM changes WHERE domain_name = d.domain_name AND reseller_id = d.reseller_id AND ended_at IS NULL
+     ARRAY(SELECT order_code FROM orders WHERE domain_name = d.domain_name AND reseller_id = d.reseller_id AND ended_at IS NULL
+       AND kind <> 'create'
        ORDER BY id) AS changes_pending,
      departure.ended_at, departure.reason, departure.gaining_registrar, departure.restorable_until
    FROM (SELECT $reseller_id::int8 AS reseller_id, $name::text AS name) AS asked
@@ -71,13 +72,3 @@ export const readDomain = domainReader(domainByName, domainInFull, (domain, { cl
   if (domain.domain_name === null) throw new ApiError("domain_not_found", { text: describeDeparture(domain) });
   return { ...presentDomain(domain, clock.now()), changes_pending: domain.changes_pending };
 });
-
-/** The name in a path. @throws ApiError `domain_not_valid` */
-export function parsePathName(text: string): string {
-  try {
-    return parseDomainName(text);
-  } catch (error) {
-    if (!(error instanceof InvalidDomainName)) throw error;
-    throw new ApiError("domain_not_valid", { text: `This is not a valid domain name: ${error.message}` });
-  }
-}

@@ -1,6 +1,6 @@
 /**
  * The SQL by which names enter the portfolio (`domains`) and leave it. A new column of `domains` is filled here, and kept here in
- * `domains_ended` if its last value matters. Between the two, src/domains/renewals/renewals.ts updates the dates and `renewal_id`,
+ * `domains_ended` if its last value matters. Between the two, src/domains/schedule/renewals.ts updates the dates and `renewal_id`,
  * switch.ts there updates `will_renew`, looks.ts updates what looks show of names that may leave, and present.ts lists what
  * resellers see.
  */
@@ -60,9 +60,7 @@ export const adoptIntoPortfolio = `
     ARRAY(SELECT jsonb_array_elements_text(given.shown -> 'statuses')), given.shown -> 'name_servers',
     given.shown -> 'handles', nullif(given.shown -> 'dnssec', 'null'), $now::timestamptz
   FROM (SELECT $shown::jsonb AS shown) AS given
-  WHERE NOT EXISTS (SELECT FROM registration_orders WHERE domain_name = $name
-      AND status IN ('NotProvisioned', 'Processing', 'Pending'))
-    AND NOT EXISTS (SELECT FROM changes WHERE domain_name = $name AND ended_at IS NULL)
+  WHERE NOT EXISTS (SELECT FROM orders WHERE domain_name = $name AND ended_at IS NULL)
   ON CONFLICT (domain_name) DO NOTHING
   RETURNING domain_name, reseller_id`;
 

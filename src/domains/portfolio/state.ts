@@ -1,7 +1,7 @@
 /** One word for how a domain is, for people: the registry's statuses (RFC 5731 §2.3) are made for programs. */
 import type { transferOf } from "#domains/portfolio/transfer.ts";
-import { dayMs } from "#lib/clock.ts";
 
+const dayMs = 24 * 60 * 60_000;
 /** How long before its end a name that will not renew is `expiring`. */
 const expiringMs = 30 * dayMs;
 

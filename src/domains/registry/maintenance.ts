@@ -2,10 +2,10 @@
  * A registry's announced maintenance, entered by the operator. Until it ends, new registrations are refused with its end as
  * `retry-after`, and accepted orders wait without counting failures.
  */
+import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import type { ChangeContext } from "#domains/changes/change.ts";
-import { type ChangeName, wakeAll } from "#domains/changes/due.ts";
+import { wakeAll } from "#domains/registry/wake.ts";
 
 const updateMaintenance = statement(
   "registry-maintenance",
@@ -15,18 +15,26 @@ const updateMaintenance = statement(
   { previous_until: "timestamptz?" },
 );
 
-const endWaits = (table: string, name: ChangeName) => `
-  WITH woken AS (
-    UPDATE ${table} SET next_step_at = $now WHERE id IN (
-      SELECT id FROM ${table} WHERE registry_id = $registry_id AND ended_at IS NULL AND next_step_at = $until
-      ORDER BY id FOR UPDATE)
-    RETURNING registry_id)
-  ${wakeAll(name, "woken")}`;
-const resumeOrders = statement("orders-after-maintenance", endWaits("registration_orders", "order"), {
-  notified: "int8",
-});
-const resumeRenewals = statement("renewals-after-maintenance", endWaits("renewals", "renewal"), { notified: "int8" });
-const resumeChanges = statement("changes-after-maintenance", endWaits("changes", "change"), { notified: "int8" });
+const resumeOrders = statement(
+  "orders-after-maintenance",
+  `WITH woken AS (
+     UPDATE orders SET next_step_at = $now WHERE id IN (
+       SELECT id FROM orders WHERE registry_id = $registry_id AND ended_at IS NULL AND next_step_at = $until
+       ORDER BY id FOR UPDATE)
+     RETURNING lane, registry_id)
+   ${wakeAll("woken")}`,
+  { notified: "int8" },
+);
+const resumeRenewals = statement(
+  "renewals-after-maintenance",
+  `WITH woken AS (
+     UPDATE renewals SET next_step_at = $now WHERE id IN (
+       SELECT id FROM renewals WHERE registry_id = $registry_id AND ended_at IS NULL AND next_step_at = $until
+       ORDER BY id FOR UPDATE)
+     RETURNING 'renewal' AS lane, registry_id)
+   ${wakeAll("woken")}`,
+  { notified: "int8" },
+);
 
 export interface Maintenance {
   from: Date;
@@ -38,7 +46,7 @@ export interface Maintenance {
  * @returns the end of the previous maintenance; "unknown" when no process has ever owned such a registry
  */
 export async function setMaintenance(
-  context: ChangeContext,
+  context: Pick<Context, "database" | "clock">,
   registryId: string,
   maintenance: Maintenance | undefined,
 ): Promise<Date | undefined | "unknown"> {
@@ -49,7 +57,7 @@ export async function setMaintenance(
     if (!previous) return "unknown";
     if (previous.previous_until === null) return undefined;
     const { previous_until: ended } = previous;
-    for (const resume of [resumeOrders, resumeRenewals, resumeChanges]) {
+    for (const resume of [resumeOrders, resumeRenewals]) {
       await tx.query(resume, { registry_id: registryId, until: ended, now });
     }
     return previous.previous_until;

@@ -3,7 +3,7 @@ import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import { wakeAll } from "#domains/changes/due.ts";
+import { wakeAll } from "#domains/registry/wake.ts";
 
 type PauseContext = Pick<Context, "database" | "clock" | "log">;
 
@@ -39,16 +39,17 @@ const clearPause = statement(
 /** Credit for one name may not suffice for another: an order refused this recently would be refused again after each create. */
 const refusedMsMin = 5 * 60_000;
 
-// An order that waits has no unanswered command, so its delay may be cut short.
+// A registration that waits has no unanswered command about its name, so its delay may be cut short.
 const endWaits = statement(
   "orders-after-pause",
   `WITH woken AS (
-     UPDATE registration_orders SET next_step_at = $now WHERE id IN (
-       SELECT id FROM registration_orders
-       WHERE registry_id = $registry_id AND ended_at IS NULL AND status = 'Processing' AND phase = 'waiting'
+     UPDATE orders SET next_step_at = $now WHERE id IN (
+       SELECT id FROM orders AS waiting
+       WHERE registry_id = $registry_id AND lane = 'registration' AND ended_at IS NULL AND phase = 'send' AND next_step_at > $now
+         AND NOT EXISTS (SELECT FROM attempts WHERE order_id = waiting.id AND answered_at IS NULL AND command LIKE 'domain:%')
          AND ($refused_before::timestamptz IS NULL OR updated_at < $refused_before) ORDER BY id FOR UPDATE)
-     RETURNING registry_id)
-   ${wakeAll("order", "woken")}`,
+     RETURNING lane, registry_id)
+   ${wakeAll("woken")}`,
   { notified: "int8" },
 );
 

@@ -1,7 +1,9 @@
 /** What an operator sees of the registries. A registry is listed once a process has owned its sessions. */
+import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import type { OrderContext } from "#domains/orders/orders.ts";
 import { registryOwnerAlive } from "#locks/owner-lock.ts";
+
+type ReportContext = Pick<Context, "database" | "clock">;
 
 const registryRows = statement(
   "operator-registries",
@@ -9,9 +11,7 @@ const registryRows = statement(
      lease.epoch AS lease_epoch, lease.since AS lease_since, lease.expires_at AS lease_until,
      CASE WHEN circuit_open_until > $now THEN circuit_open_until END AS circuit_open_until,
      creates_paused_reason, maintenance_from, CASE WHEN maintenance_until > $now THEN maintenance_until END AS maintenance_until,
-     (SELECT count(*) FROM registration_orders AS o WHERE o.registry_id = r.id
-        AND status IN ('NotProvisioned', 'Processing', 'Pending'))
-       + (SELECT count(*) FROM changes WHERE changes.registry_id = r.id AND ended_at IS NULL) AS live_orders,
+     (SELECT count(*) FROM orders WHERE orders.registry_id = r.id AND ended_at IS NULL) AS live_orders,
      (SELECT count(*) FROM poll_messages AS message WHERE message.registry_id = r.id
         AND needs_operator AND done_at IS NULL) AS open_messages
    FROM registries AS r LEFT JOIN registry_leases AS lease ON lease.registry_id = r.id
@@ -36,23 +36,20 @@ const liveOrders = statement(
   "operator-registry-orders",
   `SELECT CASE WHEN phase IS NULL THEN status ELSE status || ' (' || phase || ')' END AS state, count(*) AS orders,
      min(created_at) AS oldest
-   FROM (
-     SELECT status, phase, created_at FROM registration_orders
-     WHERE registry_id = $registry_id AND status IN ('NotProvisioned', 'Processing', 'Pending')
-     UNION ALL SELECT status, phase, created_at FROM changes WHERE registry_id = $registry_id AND ended_at IS NULL) AS live
+   FROM orders WHERE registry_id = $registry_id AND ended_at IS NULL
    GROUP BY status, phase ORDER BY 1`,
   { state: "text?", orders: "int8", oldest: "timestamptz?" },
 );
 
 type RegistryRow = NonNullable<(typeof registryRows)["row"]>;
 
-export async function listRegistries(context: OrderContext) {
+export async function listRegistries(context: ReportContext) {
   const rows = await context.database.query(registryRows, { registry_id: null, now: context.clock.now() });
   return rows.map(describe);
 }
 
 /** A registry with its live orders by state; `undefined` when there is none. */
-export async function reportRegistry(context: OrderContext, registryId: string) {
+export async function reportRegistry(context: ReportContext, registryId: string) {
   const [row] = await context.database.query(registryRows, {
     registry_id: registryId,
     now: context.clock.now(),

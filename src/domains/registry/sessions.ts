@@ -1,6 +1,6 @@
 import type { Context } from "#context.ts";
-import type { NameQueues } from "#domains/changes/turns.ts";
 import type { OwnerLease } from "#domains/registry/owner-lease.ts";
+import type { SerialQueue } from "#lib/serial-queue.ts";
 import type { EppPool } from "#registry/epp/pool/pool.ts";
 import { TokenBucket } from "#registry/epp/pool/token-bucket.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
@@ -20,11 +20,17 @@ export interface RegistrySessions {
   /** Ids of contacts that are being deleted: no order uses them, even if it has found them before. */
   leavingContacts: Set<string>;
   /** Names with a step in progress. */
-  names: NameQueues;
+  names: Map<string, { queue: SerialQueue; users: number }>;
   /** The share of the registry's rate for looks without haste. */
   lookLane: TokenBucket;
-  /** How many creates were answered with 1000 since this process has owned the registry. */
-  createsDone: number;
+  /** How many creates were answered with 1000 since this process has owned the registry, and whether one has paused them for credit. */
+  creates: { done: number; isOutOfCredit: boolean };
+  /** Contacts that are being created under ids that the registry chooses, by digest and role. */
+  contactsBeingMade: Map<string, Promise<unknown>>;
+  /** The run that reads the registry's messages, and the one after it. */
+  messageRuns: { now: Promise<unknown>; next: Promise<boolean> | undefined };
+  /** Reads the registry's messages until there are none; returns whether it was read to its end. */
+  drainMessages(): Promise<boolean>;
   /** A clTRID for a query; attempts have their clTRIDs from their rows. */
   queryClTrid(): string;
 }
@@ -39,9 +45,12 @@ export function newSessions(
   context: OwnerContext,
   profile: RegistryProfile,
   pool: EppPool,
-  lookClock = context.clock,
+  {
+    drainMessages,
+    lookClock = context.clock,
+  }: { drainMessages(sessions: RegistrySessions): Promise<boolean>; lookClock?: Context["clock"] },
 ): RegistrySessions {
-  return {
+  const sessions: RegistrySessions = {
     context,
     profile,
     pool,
@@ -49,7 +58,11 @@ export function newSessions(
     leavingContacts: new Set(),
     names: new Map(),
     lookLane: new TokenBucket(profile.commandsPerSecond * lookShare, lookClock),
-    createsDone: 0,
+    creates: { done: 0, isOutOfCredit: false },
+    contactsBeingMade: new Map(),
+    messageRuns: { now: Promise.resolve(), next: undefined },
+    drainMessages: () => drainMessages(sessions),
     queryClTrid: () => `Q-${context.random.bytes(9).toString("base64url")}`,
   };
+  return sessions;
 }

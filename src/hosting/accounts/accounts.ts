@@ -13,7 +13,7 @@ import {
   type RequestedChange,
   statusesFor,
 } from "#hosting/accounts/states.ts";
-import type { HostingNodes } from "#hosting/drivers/open.ts";
+import type { HostingNodes } from "#hosting/nodes/open.ts";
 import { releaseRoomOf } from "#hosting/nodes/place.ts";
 import { backoffMs } from "#lib/backoff.ts";
 import type { DesiredAccount, HostingNode } from "#nodes/driver.ts";
@@ -218,7 +218,7 @@ export async function applyAccountEvent(
   account: Account,
   { event, nodeId, nextStepAt, note, errorText, alarm }: AccountEvent,
 ): Promise<Account | undefined> {
-  const status = nextHostingStatus(account.status, event)?.to;
+  const status = nextHostingStatus(account.status, event);
   if (!status) throw new Error(`a hosting account in ${account.status} has no transition for ${event}`);
   const { id, version, identifier } = account;
   const now = context.clock.now();

@@ -16,7 +16,8 @@ import {
   retryLater,
 } from "#hosting/accounts/accounts.ts";
 import { provisionAccount } from "#hosting/accounts/provision.ts";
-import type { HostingNodes } from "#hosting/drivers/open.ts";
+import { isMoving } from "#hosting/moves/move.ts";
+import type { HostingNodes } from "#hosting/nodes/open.ts";
 import { NodeRefused, NodeUnavailable, type RefusalReason } from "#nodes/driver.ts";
 
 const holdersOf = statement(
@@ -24,12 +25,6 @@ const holdersOf = statement(
   `SELECT DISTINCT account_id FROM host_names
    WHERE host_name = ANY ($names::text[]) AND status = 'Proven' AND account_id <> $account_id`,
   { account_id: "int8" },
-);
-
-const liveMove = statement(
-  "hosting-move-live",
-  "SELECT id FROM hosting_moves WHERE account_id = $account_id AND ended_at IS NULL",
-  { id: "int8" },
 );
 
 /** One step of the machine `hosting-accounts`. */
@@ -81,7 +76,7 @@ const absent: readonly RefusalReason[] = ["account_unknown", "uid_retired", "ide
 async function removeAccount(context: Context, nodes: HostingNodes, account: Account): Promise<void> {
   const { identifier, uid } = account;
   // The other node still has the identifier. The end of the move makes the account due.
-  if (await isMoving(context, account.id)) {
+  if (await isMoving(context.database, account.id)) {
     return retryLater(context, account, "another node has a copy of it");
   }
   // An account that was only placed is unknown to its node, which may have another one with that uid.
@@ -101,9 +96,4 @@ async function removeAccount(context: Context, nodes: HostingNodes, account: Acc
 async function retryAfter(context: Context, account: Account, error: unknown): Promise<void> {
   if (!(error instanceof NodeUnavailable || error instanceof NodeRefused)) throw error;
   await retryLater(context, account, error.message, error instanceof NodeRefused);
-}
-
-/** Whether two nodes have files of the account. */
-async function isMoving({ database }: Context, accountId: number): Promise<boolean> {
-  return (await database.query(liveMove, { account_id: accountId })).length > 0;
 }

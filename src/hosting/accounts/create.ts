@@ -8,7 +8,7 @@ import { passwordHashRow } from "#hosting/accounts/accounts.ts";
 import { isFreeFor, lockIdentifier } from "#hosting/accounts/identifier-free.ts";
 import { hashPassword, parsePassword, passwordField } from "#hosting/accounts/password.ts";
 import { medianSeconds } from "#hosting/accounts/present.ts";
-import { serveAtIdentifier } from "#hosting/accounts/serve-at-identifier.ts";
+import { serveAtIdentifier } from "#hosting/host-names/identifiers.ts";
 import { type HostIdentifier, InvalidHostIdentifier, parseNewHostIdentifier } from "#lib/host-identifier.ts";
 import type { Secret } from "#lib/secret.ts";
 import { lockReseller } from "#locks/reseller-lock.ts";

@@ -13,7 +13,7 @@ import {
   recordEvent,
   retryLater,
 } from "#hosting/accounts/accounts.ts";
-import type { HostingNodes } from "#hosting/drivers/open.ts";
+import type { HostingNodes } from "#hosting/nodes/open.ts";
 import { placeAccount } from "#hosting/nodes/place.ts";
 import { isRestored } from "#hosting/nodes/restored.ts";
 import {
@@ -23,11 +23,10 @@ import {
   withAnotherUid,
   withFreeUid,
 } from "#hosting/nodes/uids.ts";
-import { dayMs } from "#lib/clock.ts";
 import { type HostingNode, NodeRefused, NodeUnavailable } from "#nodes/driver.ts";
 
 /** A creation that has failed for so long is given up, if the node can confirm that nothing of it is left. */
-const givenUpAfterMs = dayMs;
+const givenUpAfterMs = 24 * 60 * 60_000;
 
 const failedText = "The account could not be created. The identifier is free again; ask the operator for the cause.";
 

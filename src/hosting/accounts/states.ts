@@ -3,8 +3,6 @@
  * what is in effect on the node. A requested change is stored in the account's row, and changes no status.
  */
 
-import { stateTable, type TransitionRow } from "#progress/state-table.ts";
-
 export const hostingStatuses = ["Provisioning", "Ready", "Suspended", "Failed", "Removed"] as const;
 export type HostingStatus = (typeof hostingStatuses)[number];
 
@@ -37,41 +35,44 @@ export const requestedChanges = [
 ] as const;
 export type RequestedChange = (typeof requestedChanges)[number];
 
-type Row<Event extends string> = TransitionRow<HostingStatus, Event>;
+interface HostingTransition {
+  from: HostingStatus;
+  event: HostingEvent | RequestedChange;
+  to: HostingStatus;
+}
 
-/** A row for each of the statuses, which the event leaves as it is. */
-const staying = <Event extends string>(row: string, statuses: readonly HostingStatus[], event: Event): Row<Event>[] =>
-  statuses.map((status) => [row, status, event, status]);
+const requests = (changes: readonly RequestedChange[], statuses: readonly HostingStatus[]): HostingTransition[] =>
+  statuses.flatMap((status) => changes.map((event) => ({ from: status, event, to: status })));
 
-const live: readonly HostingStatus[] = ["Provisioning", "Ready", "Suspended"];
-const onItsNode: readonly HostingStatus[] = ["Ready", "Suspended"];
-
-const steps: readonly Row<HostingEvent>[] = [
-  ["A1", "Provisioning", "placed", "Provisioning"],
-  ...staying("A2", live, "doubtful"),
-  ["A3", "Provisioning", "probed", "Ready"],
-  ["A4", "Provisioning", "abandoned", "Provisioning"],
-  ["A5", "Provisioning", "refused", "Failed"],
-  ...staying("A6", onItsNode, "applied"),
-  ["A7", "Ready", "suspended", "Suspended"],
-  ["A8", "Suspended", "resumed", "Ready"],
-  ["A9", [...live, "Failed"], "removed", "Removed"],
+export const hostingTransitions: readonly HostingTransition[] = [
+  { from: "Provisioning", event: "placed", to: "Provisioning" },
+  { from: "Provisioning", event: "doubtful", to: "Provisioning" },
+  { from: "Provisioning", event: "probed", to: "Ready" },
+  { from: "Provisioning", event: "abandoned", to: "Provisioning" },
+  { from: "Provisioning", event: "refused", to: "Failed" },
+  { from: "Provisioning", event: "removed", to: "Removed" },
+  { from: "Ready", event: "doubtful", to: "Ready" },
+  { from: "Ready", event: "applied", to: "Ready" },
+  { from: "Ready", event: "suspended", to: "Suspended" },
+  { from: "Ready", event: "removed", to: "Removed" },
+  { from: "Suspended", event: "doubtful", to: "Suspended" },
+  { from: "Suspended", event: "applied", to: "Suspended" },
+  { from: "Suspended", event: "resumed", to: "Ready" },
+  { from: "Suspended", event: "removed", to: "Removed" },
+  { from: "Failed", event: "removed", to: "Removed" },
+  ...requests(["password-wanted", "ftp-wanted", "host-names-wanted"], ["Provisioning", "Ready", "Suspended"]),
+  ...requests(["pack-wanted", "move-wanted", "suspend-wanted", "resume-wanted"], ["Ready", "Suspended"]),
+  ...requests(["reseller-suspend-wanted", "reseller-resume-wanted"], ["Ready", "Suspended"]),
+  ...requests(["removal-wanted"], ["Provisioning", "Ready", "Suspended"]),
 ];
 
-const requests: readonly Row<RequestedChange>[] = [
-  ...staying("A10", live, "password-wanted"),
-  ...staying("A10", live, "ftp-wanted"),
-  ...staying("A10", live, "host-names-wanted"),
-  ...staying("A11", onItsNode, "pack-wanted"),
-  ...staying("A11", onItsNode, "move-wanted"),
-  ...staying("A12", onItsNode, "suspend-wanted"),
-  ...staying("A12", onItsNode, "resume-wanted"),
-  ...staying("A12", onItsNode, "reseller-suspend-wanted"),
-  ...staying("A12", onItsNode, "reseller-resume-wanted"),
-  ...staying("A13", live, "removal-wanted"),
-];
-
-export const { transitions: hostingTransitions, next: nextHostingStatus } = stateTable([...steps, ...requests]);
+/** Where an event leads; `undefined` when it leaves the account unchanged. */
+export function nextHostingStatus(
+  from: HostingStatus,
+  event: HostingEvent | RequestedChange,
+): HostingStatus | undefined {
+  return hostingTransitions.find((transition) => transition.from === from && transition.event === event)?.to;
+}
 
 /** The statuses in which a change can be requested. */
 export function statusesFor(change: RequestedChange): HostingStatus[] {

@@ -6,7 +6,7 @@ import { createListener } from "#db/listener.ts";
 import { statement } from "#db/statement.ts";
 import { createAgentDriver } from "#hosting/channel/driver.ts";
 import { startTestChannel } from "#hosting/channel/test-channel.ts";
-import { describeRestored, goOnAfterRestore } from "#hosting/reconciles/go-on-restored.ts";
+import { describeRestored, goOnAfterRestore } from "#hosting/nodes/go-on-restored.ts";
 import { reportPath, syncPath, type UsageReport } from "#nodes/agent/messages.ts";
 import { accountsInDocumentMax } from "#nodes/agent/state-document.ts";
 import { memoryNode } from "#nodes/agent/test-agent-node.ts";

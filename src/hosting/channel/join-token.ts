@@ -2,14 +2,13 @@
 import { createHash } from "node:crypto";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { dayMs } from "#lib/clock.ts";
 import { Secret } from "#lib/secret.ts";
 import { formatJoinToken } from "#nodes/agent/join-token.ts";
 import type { GatewayAddress } from "#nodes/agent/transport.ts";
 import { OperatorError } from "#operator-error.ts";
 
 const secretBytes = 32;
-const validMs = dayMs;
+const validMs = 24 * 60 * 60_000;
 
 const readEndpoint = statement("node-gateway-where", "SELECT door_url, door_pin FROM node_gateway WHERE id = 1", {
   door_url: "text?",

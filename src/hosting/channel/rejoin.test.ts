@@ -10,9 +10,9 @@ import { loadAgentConfig } from "#nodes/agent/config.ts";
 import { createGatewayChannel } from "#nodes/agent/gateway-channel.ts";
 import { createTransport } from "#nodes/agent/transport.ts";
 import { joinStep } from "#nodes/install/joining.ts";
+import { machinePaths } from "#nodes/install/machine-settings.ts";
 import { carryOut, pendingChanges } from "#nodes/install/plan.ts";
 import { makeTestMachine } from "#nodes/install/test-machine.ts";
-import { machinePaths } from "#nodes/proftpd-nginx/machine-settings.ts";
 
 const keys = statement("test-channel-keys", "SELECT node_id, public_key FROM node_channels ORDER BY node_id", {
   node_id: "text",

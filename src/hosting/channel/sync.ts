@@ -13,7 +13,7 @@ import { nodeAppliedChannel, nodeDesiredChannel } from "#hosting/channel/channel
 import type { GatewayKey } from "#hosting/channel/gateway-key.ts";
 import { issueState } from "#hosting/channel/issue-state.ts";
 import { markRestored } from "#hosting/nodes/restored.ts";
-import { wakeOnNode } from "#hosting/nodes/wake.ts";
+import { wakeOnNode } from "#hosting/wake.ts";
 import { holdMs, SyncBody } from "#nodes/agent/messages.ts";
 import type { NodeRequest } from "#nodes/agent/request-signature.ts";
 

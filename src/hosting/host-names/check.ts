@@ -18,12 +18,12 @@ import {
   nextHostNameStatus,
 } from "#hosting/host-names/states.ts";
 import { backoffMs } from "#lib/backoff.ts";
-import { dayMs } from "#lib/clock.ts";
 
 /** A name is checked at these intervals until it is proven, for about three weeks. */
 const waiting = { firstMs: 30_000, maxMs: 6 * 60 * 60_000 };
 const checksMax = 120;
 /** How often a proven name is checked, and how long its record may be missing. */
+const dayMs = 24 * 60 * 60_000;
 const proven = { firstMs: dayMs, maxMs: dayMs };
 const missingMsMax = 7 * dayMs;
 
@@ -194,7 +194,7 @@ async function checkDns({ clock, names }: Context, facts: Facts, signal?: AbortS
 /** @returns false, with nothing written, when another check was recorded since the facts were read */
 async function record(context: Context, tx: Transaction, facts: Facts, finding: Finding): Promise<boolean> {
   const now = context.clock.now();
-  const status = nextHostNameStatus(facts.status, finding.event)?.to;
+  const status = nextHostNameStatus(facts.status, finding.event);
   if (!status) throw new Error(`a host name that is ${facts.status} has no transition for ${finding.event}`);
   await tx.query(lockAccounts, { ids: [facts.account_id, facts.holder_account_id ?? 0] });
   const locked = await tx.query(lockNames, { ids: [facts.id, facts.holder_id ?? 0] });

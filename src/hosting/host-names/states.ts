@@ -1,7 +1,5 @@
 /** The state machine of an account's host name, as a table; an event that is not in it leaves the name unchanged. */
 
-import { stateTable } from "#progress/state-table.ts";
-
 export const hostNameStatuses = ["Waiting", "Proven"] as const;
 export type HostNameStatus = (typeof hostNameStatuses)[number];
 
@@ -20,15 +18,20 @@ export const hostNameEvents = [
 ] as const;
 export type HostNameEvent = (typeof hostNameEvents)[number];
 
-export const { transitions: hostNameTransitions, next: nextHostNameStatus } = stateTable<HostNameStatus, HostNameEvent>(
-  [
-    ["H1", ["Waiting", "Proven"], "shown", "Proven"],
-    ["H2", "Waiting", "missing", "Waiting"],
-    ["H2", "Waiting", "unanswered", "Waiting"],
-    // A record that was deleted by mistake, or name servers that are down, do not take a site offline.
-    ["H3", "Proven", "missing", "Proven"],
-    ["H3", "Proven", "unanswered", "Proven"],
-    ["H4", "Proven", "lost", "Waiting"],
-    ["H5", ["Waiting", "Proven"], "withdrawn", "Waiting"],
-  ],
-);
+export const hostNameTransitions: readonly { from: HostNameStatus; event: HostNameEvent; to: HostNameStatus }[] = [
+  { from: "Waiting", event: "shown", to: "Proven" },
+  { from: "Waiting", event: "missing", to: "Waiting" },
+  { from: "Waiting", event: "unanswered", to: "Waiting" },
+  { from: "Waiting", event: "withdrawn", to: "Waiting" },
+  { from: "Proven", event: "shown", to: "Proven" },
+  // A record that was deleted by mistake, or name servers that are down, do not take a site offline.
+  { from: "Proven", event: "missing", to: "Proven" },
+  { from: "Proven", event: "unanswered", to: "Proven" },
+  { from: "Proven", event: "lost", to: "Waiting" },
+  { from: "Proven", event: "withdrawn", to: "Waiting" },
+];
+
+/** Where an event leads; `undefined` when it leaves the name unchanged. */
+export function nextHostNameStatus(from: HostNameStatus, event: HostNameEvent): HostNameStatus | undefined {
+  return hostNameTransitions.find((transition) => transition.from === from && transition.event === event)?.to;
+}

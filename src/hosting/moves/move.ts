@@ -190,7 +190,7 @@ export class MoveOvertaken extends Error {
  */
 export async function applyMoveEvent(context: Context, move: Move, details: MoveEventDetails): Promise<Move> {
   const { event, note = null, isFailure = false } = details;
-  const state = nextMoveState(move.state, event)?.to;
+  const state = nextMoveState(move.state, event);
   if (!state) throw new Error(`a move in ${move.state} has no transition for ${event}`);
   return context.database.transaction(async (tx) => {
     // Accounts are locked before their moves, here as everywhere.
@@ -302,4 +302,15 @@ export async function recordProgress(
     now: clock.now(),
   });
   if (!written) throw new MoveOvertaken();
+}
+
+const liveMove = statement(
+  "hosting-move-live",
+  "SELECT id FROM hosting_moves WHERE account_id = $account_id AND ended_at IS NULL",
+  { id: "int8" },
+);
+
+/** Whether two nodes have files of the account. */
+export async function isMoving(database: Pick<Transaction, "query">, accountId: number): Promise<boolean> {
+  return (await database.query(liveMove, { account_id: accountId })).length > 0;
 }

@@ -8,7 +8,6 @@
  */
 import type { Context } from "#context.ts";
 import { type Account, desiredAccount, findAccount } from "#hosting/accounts/accounts.ts";
-import type { HostingNodes } from "#hosting/drivers/open.ts";
 import { CopyFailed } from "#hosting/moves/copiers.ts";
 import { type CopyOptions, type CopyProgress, copyFiles, finishCopy } from "#hosting/moves/files.ts";
 import {
@@ -20,6 +19,7 @@ import {
   recordProgress,
 } from "#hosting/moves/move.ts";
 import type { MoveState } from "#hosting/moves/states.ts";
+import type { HostingNodes } from "#hosting/nodes/open.ts";
 import { isUidConflict, withAnotherTargetUid, withFreeTargetUid } from "#hosting/nodes/uids.ts";
 import { backoffMs } from "#lib/backoff.ts";
 import { type AccountKey, type HostingNode, NodeRefused, NodeUnavailable } from "#nodes/driver.ts";

@@ -7,7 +7,7 @@ import { startAgent } from "#nodes/agent/agent.ts";
 import { agentVersion } from "#nodes/agent/agent-version.ts";
 import { loadAgentConfig } from "#nodes/agent/config.ts";
 import { createTransport } from "#nodes/agent/transport.ts";
-import { loadNodeSettings, machinePaths } from "#nodes/proftpd-nginx/machine-settings.ts";
+import { loadNodeSettings, machinePaths } from "#nodes/install/machine-settings.ts";
 import { createProftpdNode } from "#nodes/proftpd-nginx/node.ts";
 import type { Role } from "#role.ts";
 

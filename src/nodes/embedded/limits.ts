@@ -1,4 +1,3 @@
-import { dayMs } from "#lib/clock.ts";
 import type { ConnectionLimitsOptions } from "#lib/net/connection-limits.ts";
 
 /** Every limit of the embedded node. The defaults suit one small machine; tests make some of them smaller. */
@@ -75,7 +74,7 @@ export const defaultLimits: EmbeddedNodeLimits = {
   addressGuessesMax: 20,
   addressWindowMs: 600_000,
   addressBanMs: 300_000,
-  knownLoginMs: dayMs,
+  knownLoginMs: 86_400_000,
   addressesMax: 10_000,
   hashesMax: 2,
   hashesWaitingMax: 200,

@@ -15,7 +15,7 @@
 import { mkdir, realpath, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createSecureContext } from "node:tls";
-import { type Clock, dayMs } from "#lib/clock.ts";
+import type { Clock } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
 import type { Random } from "#lib/random.ts";
 import type { AgentNode } from "#nodes/agent-node.ts";
@@ -35,6 +35,8 @@ import { Traffic } from "#nodes/embedded/traffic.ts";
 import { startWebServer } from "#nodes/embedded/web/server.ts";
 import { Trash } from "#nodes/homes/trash.ts";
 import { UsageFeed } from "#nodes/homes/usage-feed.ts";
+
+const dayMs = 86_400_000;
 
 export interface EmbeddedNodeOptions {
   dataDir: string;

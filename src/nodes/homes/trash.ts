@@ -2,10 +2,11 @@ import { execFile } from "node:child_process";
 import { mkdir, readdir, rename, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { type Clock, dayMs } from "#lib/clock.ts";
+import type { Clock } from "#lib/clock.ts";
 import { ignoreMissing } from "#nodes/atomic-file.ts";
 
 const run = promisify(execFile);
+const dayMs = 86_400_000;
 
 /**
  * The files of removed accounts, one folder per uid. The folder's modification time is the time of removal. An account

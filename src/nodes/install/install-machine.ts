@@ -6,15 +6,15 @@ import { type Clock, sleep } from "#lib/clock.ts";
 import { checkFitness } from "#nodes/install/fitness.ts";
 import { agentService, type InstallOptions, installPlan } from "#nodes/install/install-plan.ts";
 import { type Machine, onMachine, readText } from "#nodes/install/machine.ts";
-import type { Step } from "#nodes/install/plan.ts";
-import { probeMachine } from "#nodes/install/probe-machine.ts";
 import {
   defaultMachineSettings,
   localEndpoints,
   type MachineSettings,
   machinePaths,
   readMachineSettings,
-} from "#nodes/proftpd-nginx/machine-settings.ts";
+} from "#nodes/install/machine-settings.ts";
+import type { Step } from "#nodes/install/plan.ts";
+import { probeMachine } from "#nodes/install/probe-machine.ts";
 
 /** This program and its Node: the command line of the agent. */
 export const thisProgram: InstallOptions["agent"] = {

@@ -6,6 +6,7 @@ import { fileStep, folderStep } from "#nodes/install/files.ts";
 import { firstFilesStep } from "#nodes/install/first-files.ts";
 import { joinStep, siteDomainOf } from "#nodes/install/joining.ts";
 import type { Machine } from "#nodes/install/machine.ts";
+import { type MachineSettings, machinePaths, nodeSettingsOf } from "#nodes/install/machine-settings.ts";
 import { packagesStep } from "#nodes/install/packages.ts";
 import type { Step } from "#nodes/install/plan.ts";
 import { serviceStep } from "#nodes/install/services.ts";
@@ -18,7 +19,6 @@ import {
   renderRunFolder,
   unitPaths,
 } from "#nodes/install/units.ts";
-import { type MachineSettings, machinePaths, nodeSettingsOf } from "#nodes/proftpd-nginx/machine-settings.ts";
 import { renderNginxConf } from "#nodes/proftpd-nginx/nginx-conf.ts";
 import { renderProftpdConf } from "#nodes/proftpd-nginx/proftpd-conf.ts";
 import { defaultFolders, type ProftpdNodeSettings } from "#nodes/proftpd-nginx/settings.ts";

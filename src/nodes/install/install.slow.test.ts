@@ -10,10 +10,10 @@ import { formatJoinToken } from "#nodes/agent/join-token.ts";
 import { makeCertificate } from "#nodes/certificate.ts";
 import { type InstallRequest, planOf } from "#nodes/install/install-machine.ts";
 import { type Machine, openMachine } from "#nodes/install/machine.ts";
+import { machinePaths } from "#nodes/install/machine-settings.ts";
 import { carryOut, pendingChanges } from "#nodes/install/plan.ts";
 import { joined, makeTestMachine } from "#nodes/install/test-machine.ts";
 import { unitPaths } from "#nodes/install/units.ts";
-import { machinePaths } from "#nodes/proftpd-nginx/machine-settings.ts";
 import { runTool } from "../../../test/harness/running-system.ts";
 
 const skip = process.getuid?.() !== 0 && "not root";

@@ -4,8 +4,8 @@ import { loadAgentConfig } from "#nodes/agent/config.ts";
 import { hasJoinedWith, join } from "#nodes/agent/join.ts";
 import { parseJoinToken } from "#nodes/agent/join-token.ts";
 import { type Machine, onMachine, readText } from "#nodes/install/machine.ts";
+import { machinePaths } from "#nodes/install/machine-settings.ts";
 import type { Step } from "#nodes/install/plan.ts";
-import { machinePaths } from "#nodes/proftpd-nginx/machine-settings.ts";
 
 /** Placeholder in plans that are shown before the machine has joined: the gateway sends the real one. */
 const unknownSiteDomain = "site-domain.of.the.gateway.invalid";

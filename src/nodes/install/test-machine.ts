@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { type Clock, unixSeconds } from "#lib/clock.ts";
 import { writeAgentFile } from "#nodes/agent/config.ts";
 import type { Machine } from "#nodes/install/machine.ts";
-import { machinePaths } from "#nodes/proftpd-nginx/machine-settings.ts";
+import { machinePaths } from "#nodes/install/machine-settings.ts";
 
 export interface TestMachine extends Machine {
   /** Commands that change something, as they were typed; those that only ask are left out. */

@@ -1,6 +1,6 @@
 /** The configuration of systemd and logrotate for a node. Tested with Debian 12 (systemd 252). */
 
-import { machinePaths } from "#nodes/proftpd-nginx/machine-settings.ts";
+import { machinePaths } from "#nodes/install/machine-settings.ts";
 import type { ProftpdNodeSettings } from "#nodes/proftpd-nginx/settings.ts";
 import { nodePaths } from "#nodes/proftpd-nginx/settings.ts";
 

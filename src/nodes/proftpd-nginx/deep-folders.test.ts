@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { after, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { dayMs } from "#lib/clock.ts";
 import { RawFtp } from "#nodes/proftpd-nginx/test-ftp.ts";
 import { cannotStart, startTestProftpdNode, type TestProftpdNode } from "#nodes/proftpd-nginx/test-node.ts";
 import { password, testAccount, usageOf } from "#nodes/test-account.ts";
 import { createManualClock } from "../../../test/harness/manual-clock.ts";
 
+const dayMs = 86_400_000;
 const clock = createManualClock(1_795_000_000);
 const started = cannotStart ? undefined : await startTestProftpdNode({ clock });
 after(() => started?.close());

@@ -11,7 +11,6 @@
  *
  * Changes run one after the other. The desired state is recorded first, so a start finishes what a killed agent began.
  */
-import { dayMs } from "#lib/clock.ts";
 import { FolderBusy, lockFolder } from "#lib/folder-lock.ts";
 import { createSerialQueue } from "#lib/serial-queue.ts";
 import type { AccountState, AgentNode, RefusedState } from "#nodes/agent-node.ts";
@@ -29,6 +28,8 @@ import { every } from "#nodes/proftpd-nginx/every.ts";
 import { makeFolders, openParts, type Parts, type ProftpdNodeOptions } from "#nodes/proftpd-nginx/parts.ts";
 import type { ProftpdNodeSettings } from "#nodes/proftpd-nginx/settings.ts";
 import { findStrays, type Strays } from "#nodes/proftpd-nginx/strays.ts";
+
+const dayMs = 86_400_000;
 
 export interface ProftpdNode extends AgentNode {
   /** Homes and host names on the machine that belong to no account. */

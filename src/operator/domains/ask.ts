@@ -1,5 +1,5 @@
 /** Asks the owner of a registry's sessions about a name. */
-import { askName, type NameAnswer, type NameQuestion, takeNameAnswer } from "#domains/registry/name-questions.ts";
+import { askName, type NameAnswer, type NameQuestion, takeNameAnswer } from "#domains/compare/name-questions.ts";
 import { listRegistries } from "#domains/registry/report.ts";
 import type { OpenOperatorContext } from "#operator/context.ts";
 import { waitFor } from "#operator/wait-for.ts";

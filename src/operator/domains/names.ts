@@ -1,7 +1,7 @@
 /** `deedhouse operator domains show`, `sync` and `adopt`: one name, here and at its registry. */
 import type { Command } from "commander";
-import { adoptName } from "#domains/portfolio/adopt.ts";
-import { findRegistryOf, reportName } from "#domains/portfolio/report.ts";
+import { adoptName } from "#domains/compare/adopt.ts";
+import { findRegistryOf, reportName } from "#domains/compare/report.ts";
 import { parseDomainName } from "#lib/domain-name.ts";
 import { pointInTime } from "#operator/arguments.ts";
 import { commandGroup, onDatabase, operatorCommand, type Printable } from "#operator/command.ts";

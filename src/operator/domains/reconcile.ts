@@ -1,7 +1,7 @@
 /** `deedhouse reconcile domains`: compares many names with their registries. */
 import type { Command } from "commander";
-import { findSuspects } from "#domains/portfolio/adopt.ts";
-import { findRegistryOf, namesOf } from "#domains/portfolio/report.ts";
+import { findSuspects } from "#domains/compare/adopt.ts";
+import { findRegistryOf, namesOf } from "#domains/compare/report.ts";
 import { listRegistries } from "#domains/registry/report.ts";
 import { parseDomainName } from "#lib/domain-name.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";

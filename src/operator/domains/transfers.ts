@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { listTransfers } from "#domains/portfolio/report.ts";
+import { listTransfers } from "#domains/compare/report.ts";
 import { limitOption } from "#operator/arguments.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
 

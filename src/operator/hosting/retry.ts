@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { findProgress } from "#hosting/accounts/report.ts";
-import { retryAccount, retryNode } from "#hosting/retry.ts";
+import { retryAccount, retryNode } from "#hosting/wake.ts";
 import { commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
 import type { OpenOperatorContext } from "#operator/context.ts";
 import { CommandFailure, exitCodes } from "../../../client/cli/failures.ts";

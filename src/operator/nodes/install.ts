@@ -2,8 +2,8 @@
 import { hostname } from "node:os";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { systemClock } from "#lib/clock.ts";
+import type { MachineSettings } from "#nodes/install/machine-settings.ts";
 import type { Change } from "#nodes/install/plan.ts";
-import type { MachineSettings } from "#nodes/proftpd-nginx/machine-settings.ts";
 import { wholeNumber } from "#operator/arguments.ts";
 import { commandGroup } from "#operator/command.ts";
 import { readGivenFile } from "#operator/given-file.ts";

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
+import type { NamedStray } from "#hosting/nodes/compare.ts";
+import { describeRestored, goOnAfterRestore, type RestoredNode } from "#hosting/nodes/go-on-restored.ts";
 import { getNode, listNodes, removeNode } from "#hosting/nodes/manage.ts";
-import type { NamedStray } from "#hosting/reconciles/compare.ts";
-import { describeRestored, goOnAfterRestore, type RestoredNode } from "#hosting/reconciles/go-on-restored.ts";
-import { askReconcile, findListed, findResult } from "#hosting/reconciles/reconcile.ts";
+import { askReconcile, findListed, findResult } from "#hosting/nodes/reconcile.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
 import type { OpenOperatorContext } from "#operator/context.ts";
 import { addNodeRowCommands, findNodeWithSettings, gigabyte } from "#operator/nodes/rows.ts";

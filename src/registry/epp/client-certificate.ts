@@ -1,9 +1,9 @@
 import { X509Certificate } from "node:crypto";
-import { dayMs } from "#lib/clock.ts";
 
 /** An operator should renew it this many days before it expires; in its last days, at once. */
 const endsSoonDays = 30;
 const lastDays = 7;
+const dayMs = 86_400_000;
 
 export interface CertificateProblem {
   /** For operators; begins with "our client certificate …". */

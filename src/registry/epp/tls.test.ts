@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { before, describe, test } from "node:test";
-import { dayMs, systemClock } from "#lib/clock.ts";
+import { systemClock } from "#lib/clock.ts";
 import { Secret } from "#lib/secret.ts";
 import { domainCheck } from "#registry/epp/commands/domain/check.ts";
 import { EppUnavailable } from "#registry/epp/errors.ts";
@@ -90,6 +90,7 @@ describe("a registry that requires a client certificate", () => {
 });
 
 describe("a client certificate outside its validity", () => {
+  const dayMs = 86_400_000;
   const now = systemClock.now().getTime();
   for (const [what, from, until] of [
     ["expired on", now - 2 * dayMs, now - dayMs],

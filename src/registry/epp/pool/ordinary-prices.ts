@@ -2,12 +2,12 @@
  * What a command costs for an ordinary name under a suffix: as the profile says, or else what the registry asks for a random label,
  * which is asked at most once a day.
  */
-import { type Clock, dayMs } from "#lib/clock.ts";
+import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
 import type { DomainFees } from "#registry/epp/commands/domain/fee.ts";
 import { findPrice, type OrdinaryPrice, type PaidCommand } from "#registry/premium.ts";
 
-const askedAgainMs = dayMs;
+const askedAgainMs = 24 * 60 * 60_000;
 /** Long enough that nobody wants the name, and that no rule about short names applies. */
 const randomLabelChars = 20;
 const letters = "abcdefghijklmnopqrstuvwxyz";

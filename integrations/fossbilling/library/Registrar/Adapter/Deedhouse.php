@@ -55,7 +55,7 @@ class Registrar_Adapter_Deedhouse extends Registrar_AdapterAbstract
     public function isDomainAvailable(Registrar_Domain $domain): bool
     {
         return $this->run(static function (Session $session) use ($domain): bool {
-            $found = $session->client->domains->checkAvailability([$domain->getName()])->data[0] ?? [];
+            $found = $session->client->checkAvailability([$domain->getName()])->data[0] ?? [];
             if (($found['availability'] ?? '') === 'unknown') {
                 throw new Refusal("The registry of {$domain->getName()} did not answer in time. Check the name again later.");
             }
@@ -116,14 +116,14 @@ class Registrar_Adapter_Deedhouse extends Registrar_AdapterAbstract
     public function getDomainDetails(Registrar_Domain $domain): Registrar_Domain
     {
         return $this->run(static function (Session $session) use ($domain): Registrar_Domain {
-            $found = $session->client->domains->get($domain->getName())->data ?? [];
+            $found = $session->client->getDomain($domain->getName())->data ?? [];
             $hosts = [...(new Names($session))->hosts($found), null, null, null, null];
             $domain->setNs1($hosts[0])->setNs2($hosts[1])->setNs3($hosts[2])->setNs4($hosts[3]);
             $domain->setRegistrationTime(strtotime($found['registration_date']));
             $domain->setExpirationTime(strtotime($found['expiration_date']));
             $domain->setLocked($found['transfer_locked']);
             $domain->setPrivacyEnabled(false);
-            $registrant = $session->client->domains->getContacts($domain->getName())->data['registrant'] ?? null;
+            $registrant = $session->client->getContacts($domain->getName())->data['registrant'] ?? null;
             if ($registrant !== null || $domain->getContactRegistrar() === null) {
                 $domain->setContactRegistrar(self::shown($registrant ?? []));
             }
@@ -210,7 +210,7 @@ class Registrar_Adapter_Deedhouse extends Registrar_AdapterAbstract
     /** FOSSBilling does not show an adapter its orders, so a name that was there before may be another customer's. */
     private function requireRegistrant(Session $session, Registrar_Domain $domain): void
     {
-        $shown = $session->client->domains->getContacts($domain->getName())->data['registrant']['email'] ?? null;
+        $shown = $session->client->getContacts($domain->getName())->data['registrant']['email'] ?? null;
         if ($shown !== null && strcasecmp($shown, $this->contact($domain)['email'] ?? '') !== 0) {
             throw new Refusal("{$domain->getName()} is registered in this Deedhouse account already, for another registrant.");
         }

@@ -55,7 +55,7 @@ function deedhouse_CheckAvailability(array $params): ResultsList|array
 function deedhouse_checkNames(Client $client, array $names): array
 {
     try {
-        return $client->domains->checkAvailability($names)->data ?? [];
+        return $client->checkAvailability($names)->data ?? [];
     } catch (ApiException $refused) {
         $wrong = [];
         foreach ($refused->errorCode === 'bad_request' ? $refused->errors : [] as $one) {
@@ -67,7 +67,7 @@ function deedhouse_checkNames(Client $client, array $names): array
         if ($wrong === [] || $others === []) {
             throw $refused;
         }
-        $found = $wrong + array_combine(array_keys($others), $client->domains->checkAvailability(array_values($others))->data ?? []);
+        $found = $wrong + array_combine(array_keys($others), $client->checkAvailability(array_values($others))->data ?? []);
         ksort($found);
         return $found;
     }

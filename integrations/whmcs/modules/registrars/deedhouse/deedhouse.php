@@ -166,7 +166,7 @@ function deedhouse_TransferDomain(array $params): array
 function deedhouse_GetDomainInformation(array $params): Domain
 {
     $answer = deedhouse_run('GetDomainInformation', $params, static function (Session $session, Names $names, string $name): array {
-        $found = $session->client->domains->get($name)->data ?? [];
+        $found = $session->client->getDomain($name)->data ?? [];
         // RFC 5731 §2.3: a name on hold is not in the zone.
         $isOnHold = array_intersect(['clientHold', 'serverHold'], $found['statuses']) !== [];
         $shown = (new Domain())
@@ -190,7 +190,7 @@ function deedhouse_GetDomainInformation(array $params): Domain
 function deedhouse_registrantEmail(Session $session, string $name): ?string
 {
     try {
-        return $session->client->domains->getContacts($name)->data['registrant']['email'] ?? null;
+        return $session->client->getContacts($name)->data['registrant']['email'] ?? null;
     } catch (ApiException $refused) {
         return $refused->errorCode === 'authorization_scope_missing' ? null : throw $refused;
     }
@@ -199,7 +199,7 @@ function deedhouse_registrantEmail(Session $session, string $name): ?string
 function deedhouse_GetNameservers(array $params): array
 {
     return deedhouse_run('GetNameservers', $params, static function (Session $session, Names $names, string $name): array {
-        return deedhouse_numbered($names->hosts($session->client->domains->get($name)->data ?? []));
+        return deedhouse_numbered($names->hosts($session->client->getDomain($name)->data ?? []));
     });
 }
 
@@ -220,13 +220,13 @@ function deedhouse_SaveNameservers(array $params): array
 
 function deedhouse_GetContactDetails(array $params): array
 {
-    return deedhouse_run('GetContactDetails', $params, static fn (Session $session, Names $names, string $name): array => deedhouse_shownContacts($session->client->domains->getContacts($name)->data ?? []));
+    return deedhouse_run('GetContactDetails', $params, static fn (Session $session, Names $names, string $name): array => deedhouse_shownContacts($session->client->getContacts($name)->data ?? []));
 }
 
 function deedhouse_SaveContactDetails(array $params): array
 {
     return deedhouse_run('SaveContactDetails', $params, static function (Session $session, Names $names, string $name) use ($params): array {
-        $shown = $session->client->domains->getContacts($name)->data ?? [];
+        $shown = $session->client->getContacts($name)->data ?? [];
         $names->setContacts($name, deedhouse_changedContacts($params['contactdetails'], $shown));
         return ['success' => true];
     });
@@ -235,7 +235,7 @@ function deedhouse_SaveContactDetails(array $params): array
 function deedhouse_GetRegistrarLock(array $params): string|array
 {
     $answer = deedhouse_run('GetRegistrarLock', $params, static function (Session $session, Names $names, string $name): array {
-        return ['lock' => $session->client->domains->get($name)->data['transfer_locked'] ? 'locked' : 'unlocked'];
+        return ['lock' => $session->client->getDomain($name)->data['transfer_locked'] ? 'locked' : 'unlocked'];
     });
     return $answer['lock'] ?? $answer;
 }

@@ -1,0 +1,42 @@
+/** Orders about a name that follow from another one, and are placed together with it. */
+
+/**
+ * SQL: two CTEs that place orders and their histories. The first returns domain_name, registry_id and lane. The statement must wake
+ * their machine, too.
+ * @param name of the first CTE
+ * @param source SQL: rows of code, reseller_id, domain_name, registry_id, kind, input, at and due_at; of the schedule's, also renewal_id
+ * @param note SQL: why they were placed, for their histories
+ */
+export const placeFollowUps = (
+  name: string,
+  source: string,
+  { note = "NULL", isSchedules = false }: { note?: string; isSchedules?: boolean } = {},
+): [placed: string, history: string] => [
+  `${name} AS (
+     INSERT INTO orders (order_code, reseller_id, domain_name, registry_id, kind, input, is_urgent, status, next_step_at,
+       created_at, updated_at, renewal_id)
+     SELECT code, reseller_id, domain_name, registry_id, kind, input, ${isSchedules}, 'NotProvisioned', due_at, at, at,
+       ${isSchedules ? "renewal_id" : "NULL"} FROM ${source}
+     ${isSchedules ? "ON CONFLICT DO NOTHING" : ""} RETURNING id, domain_name, registry_id, lane, created_at)`,
+  `${name}_history AS (
+     INSERT INTO order_history (order_id, at, event, status, note)
+     SELECT id, created_at, 'requested', 'NotProvisioned', ${note}::text FROM ${name})`,
+];
+
+/** What the name's reseller orders within this time comes first. */
+const lockAfterSeconds = 2;
+
+/**
+ * SQL: two CTEs that place an order for each registered name to be locked against transfers (`lockNewNames` of the registry's
+ * profile). The order's code is the registration's with the prefix CHG: no other order has these random characters.
+ * @param registered SQL: rows of code, domain_name, registry_id, reseller_id and at of registrations
+ */
+export const placeLocks = (registered: string): [locks: string, history: string] =>
+  placeFollowUps(
+    "locks",
+    `(SELECT overlay(code PLACING 'CHG' FROM 1 FOR 3) AS code, reseller_id, domain_name, registry_id,
+        'transfer-lock' AS kind, '{"transfer_locked": true}'::jsonb AS input, at,
+        at + interval '${lockAfterSeconds} s' AS due_at
+      FROM ${registered}) AS followed`,
+    { note: "'the registry''s profile locks new names'" },
+  );

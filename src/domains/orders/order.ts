@@ -1,0 +1,218 @@
+/** An order, its attempts, and the outcome of a step of it: the shapes that all of src/domains/orders/ shares. */
+import type { Context } from "#context.ts";
+import { itemsText } from "#db/batch.ts";
+import type { Transaction } from "#db/database.ts";
+import { type RowOf, statement } from "#db/statement.ts";
+import { type Attempt, attemptsOf, parseAttempts } from "#domains/orders/attempts.ts";
+import { type OrderEvent, orderPhases, orderStatuses } from "#domains/orders/states.ts";
+import type { Departure } from "#domains/portfolio/rows.ts";
+import type { Handles, ShownDomain } from "#domains/portfolio/shown.ts";
+import type { OwnerLease } from "#domains/registry/owner-lease.ts";
+import { isPausedForCredit } from "#domains/registry/pause.ts";
+
+/** The names of the kinds, as `GET /orders` shows them; `create` is a registration. */
+export const kindNames = [
+  "create",
+  "auth-code",
+  "contacts",
+  "delete",
+  "dnssec",
+  "nameservers",
+  "renew",
+  "restore",
+  "transfer-answer",
+  "transfer-lock",
+] as const;
+export type KindName = (typeof kindNames)[number];
+
+/** The context under which an order's secret is sealed: it opens in no other row, except that of the auth code that it set. */
+export const secretRow = (orderCode: string) => `orders.secret/${orderCode}`;
+
+/** What an operator's commands need of a context. */
+export type OrderContext = Pick<Context, "database" | "clock" | "log">;
+
+/** What writing an order needs. An operator's command has no lease. */
+export interface WriteContext extends OrderContext {
+  lease?: OwnerLease;
+}
+
+/** The order has changed since it was read: read it again. */
+export class OrderConflict extends Error {
+  override name = "OrderConflict";
+}
+
+const columns = {
+  id: "int8",
+  /** Each change of the row increments it; a write applies only to the version that was read. */
+  version: "int8",
+  order_code: "text",
+  reseller_id: "int8",
+  domain_name: "text",
+  registry_id: "text",
+  kind: kindNames,
+  input: "jsonb",
+  found: "jsonb",
+  secret_sealed: "bytea?",
+  is_urgent: "bool",
+  status: orderStatuses,
+  phase: [...orderPhases, null],
+  verify_cause: ["answered", "lost", null],
+  confirm_after: "timestamptz?",
+  backoff_count: "int4",
+  disputes: "int4",
+  waiting_since: "timestamptz?",
+  /** Null once it has ended. */
+  next_step_at: "timestamptz?",
+  created_at: "timestamptz",
+  reason: "text?",
+  operator_note: "text?",
+  cancel_requested_at: "timestamptz?",
+  settle_as: ["done", "failed", "failed-forced", null],
+  settle_note: "text?",
+  /** The term for which the schedule has placed it. */
+  renewal_id: "int8?",
+} as const;
+
+const read = {
+  item: "int4",
+  ...columns,
+  /** The end of the registry's maintenance, during maintenance. */
+  maintenance_until: "timestamptz?",
+  /** Creates are paused until an operator helps. */
+  are_creates_stopped: "bool",
+  /** Creates are paused until there is credit again. */
+  is_out_of_credit: "bool",
+  /** Of the reseller's profile: changes whenever the profile does. */
+  profile_version: "text?",
+  /** Whether the name belongs to the reseller who has ordered it. */
+  is_in_portfolio: "bool",
+  expiration_date: "timestamptz?",
+  registry_ex_date: "timestamptz?",
+  /** When the registry first showed that the name is not ours any more. */
+  gone_since: "timestamptz?",
+  attempts: "jsonb",
+} as const;
+
+// Orders that begin at the same moment are read together. ANY, because a join alone may read all orders while the table is small.
+const ordersById = statement(
+  "orders-by-id",
+  `WITH asked AS MATERIALIZED (
+     SELECT item, id, at FROM jsonb_to_recordset($items::jsonb) AS asked(item int4, id int8, at timestamptz))
+   SELECT asked.item, ${Object.keys(columns).map((column) => `o.${column}`)},
+     CASE WHEN registry.maintenance_from <= asked.at AND registry.maintenance_until > asked.at
+       THEN registry.maintenance_until END AS maintenance_until,
+     coalesce(NOT ${isPausedForCredit("registry")}, false) AS are_creates_stopped,
+     coalesce(${isPausedForCredit("registry")}, false) AS is_out_of_credit,
+     (SELECT xmin::text FROM reseller_profiles AS profile
+      WHERE profile.reseller_id = o.reseller_id AND o.kind = 'create') AS profile_version,
+     name.domain_name IS NOT NULL AS is_in_portfolio, name.expiration_date, name.registry_ex_date, name.gone_since,
+     ${attemptsOf("o.id")} AS attempts
+   FROM asked JOIN orders AS o ON o.id = asked.id AND o.id = ANY (ARRAY(SELECT id FROM asked))
+     LEFT JOIN registries AS registry ON registry.id = o.registry_id
+     LEFT JOIN domains AS name ON name.domain_name = o.domain_name AND name.reseller_id = o.reseller_id`,
+  read,
+);
+
+const orderIdByCode = statement("order-id-by-code", "SELECT id FROM orders WHERE order_code = $code", { id: "int8" });
+
+/** An event of an order's history. */
+export interface WrittenEvent {
+  event: string;
+  status: string;
+  phase: string | null;
+  note: string | null;
+}
+
+type StoredOrder = RowOf<typeof read>;
+
+/** A step has its own copy, which it may change. */
+export type Order = { -readonly [Column in keyof Omit<StoredOrder, "attempts" | "item">]: StoredOrder[Column] } & {
+  attempts: Attempt[];
+  /** Events that the next write includes: nothing outside depends on them yet. */
+  unwritten: WrittenEvent[];
+  /** What the registry showed in this step; it is not stored with the order. */
+  shown?: ShownDomain | undefined;
+  /** The contacts that this step's create names; they are not stored with the order. */
+  handles?: Handles | undefined;
+};
+
+/** How a registry's answer, or its absence, ends an attempt. */
+export interface AttemptResult {
+  clTrid: string;
+  resultCode: number | null;
+  svTrid: string | null;
+  /** False while the command may have been executed nevertheless. */
+  isClosed: boolean;
+}
+
+/** What a name's registration brought, for the domain's row. */
+export interface Registered {
+  registeredAt: Date;
+  expiresAt: Date;
+  status: string;
+  nameServers: ShownDomain["name_servers"];
+  /** Absent where the contacts are the reseller's profile alone. */
+  handles: Handles | undefined;
+}
+
+/** What the end of an order writes besides the order and what `<info>` showed. */
+export interface OrderEnd {
+  /** The name enters the portfolio. */
+  registered?: Registered;
+  /** Of a registration that an operator wanted to cancel: the name stays nevertheless. */
+  isKept?: true;
+  /** The end of the name's new term. */
+  renewedUntil?: Date;
+  /** How the name has left the portfolio. */
+  departure?: Departure;
+  /** The dates of a name that comes back to the portfolio. */
+  returned?: { registeredAt: Date; expiresAt: Date };
+  /** What the reseller can do now: `next` of the order. */
+  next?: string;
+  /** The note of an alarm about dates. */
+  alarm?: string;
+}
+
+/** The outcome of a step, with everything that is written with it. */
+export interface Outcome {
+  /** Without one the order only waits until `nextStepAt`. */
+  event?: OrderEvent | undefined;
+  /** Nothing outside depends on it yet: it is written with the next outcome. */
+  isFree?: true;
+  /** When the next step is due; by default at once. */
+  nextStepAt?: Date | undefined;
+  attempt?: AttemptResult | undefined;
+  reason?: string | undefined;
+  /** The time of the second lookup, which decides. */
+  confirmAfter?: Date | undefined;
+  /** Counts a failure, for the backoff. */
+  countsAsFailure?: boolean | undefined;
+  /** Raises an alarm with this note. */
+  operatorNote?: string | undefined;
+  /** What `<info>` showed: the domain's row takes it over. */
+  shown?: ShownDomain | undefined;
+  /** Only of an order that is done. */
+  end?: OrderEnd | undefined;
+  /** The registry refused the command in a way that a fresh `<info>` may explain. */
+  isDispute?: boolean;
+  /** Locks what the outcome depends on until the transaction ends. @returns whether it still holds */
+  holds?: ((tx: Transaction) => Promise<boolean>) | undefined;
+  /** Called once it is written. */
+  after?: (() => Promise<void>) | undefined;
+}
+
+/** @param tx reads it in this transaction @returns nothing when there is no such order */
+export async function findOrder(
+  { database, clock }: WriteContext,
+  id: number,
+  tx?: Transaction,
+): Promise<Order | undefined> {
+  const item = { id, at: clock.now() };
+  const [row] = await (tx ? tx.query(ordersById, { items: itemsText([item]) }) : database.batched(ordersById, item));
+  return row && { ...row, attempts: parseAttempts(row.attempts), unwritten: [] };
+}
+
+export async function findOrderByCode(context: WriteContext, code: string): Promise<Order | undefined> {
+  const [row] = await context.database.query(orderIdByCode, { code });
+  return row && findOrder(context, row.id);
+}
