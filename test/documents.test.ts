@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { posix } from "node:path";
 import { test } from "node:test";
 import { Command, Help } from "commander";
+import { apiDocument } from "#api/open-routes.ts";
 import { addCommands, operatorCommands } from "#operator/commands.ts";
 import { addClientCommands } from "../client/cli/client-commands.ts";
 import manifest from "../package.json" with { type: "json" };
@@ -40,6 +41,66 @@ test("ARCHITECTURE.md names only functions, columns and notifications that there
   assert.ok(names.length > 10);
   const dead = names.filter((name) => !sources.some((source) => new RegExp(`\\b${name}\\b`).test(source)));
   assert.deepEqual(dead, [], "correct the name, or the sentence");
+});
+
+/** Idioms that are hard to read for people who learned English from documentation, each with what to write instead. */
+const idioms: [RegExp, string][] = [
+  [/\bbeside\b/i, "next to, in addition to"],
+  [/\b(no|some|every|any)body\b/i, "name who it is, or use the passive voice"],
+  [/\bby hand\b/i, "on request, yourself"],
+  [/\bturned down\b/i, "rejected"],
+  [/\bcall(s|ed)? (an|the) operator\b/i, "alerts"],
+  [/\b(a|another|one|two|first|second|fresh|next|last) looks?\b/i, "a lookup, a check"],
+  [/\b(is|are|was|were) told\b/i, "is notified, gets"],
+  [/, too\b(?! (many|much|few|long|late))/, "also"],
+  [/\bof (its|their|our|your) own\b/, "separate, another"],
+  [/\bevery try\b/i, "all attempts"],
+];
+
+/** Without what is printed, code, and the quoted names of tests. */
+const proseOf = (text: string) =>
+  text
+    .replace(/<!-- printed: .*? -->.*?<!-- end -->/gs, "")
+    .replace(/```.*?```/gs, "")
+    .replace(/`[^`\n]*`/g, "")
+    .replace(/"[^"\n]*"/g, "");
+
+const idiomsIn = (text: string) =>
+  idioms.flatMap(([idiom, instead]) => {
+    const found = idiom.exec(text.replaceAll("\n", " "));
+    return found ? [`${text.slice(Math.max(0, found.index - 30), found.index + 30)}: ${instead}`] : [];
+  });
+
+/** Decisions are history, and the texts of errors are part of the API. */
+const isProse = (path: string) => /^(docs\/)?[\w-]+\.md$/.test(path) && path !== "docs/errors.md";
+for (const { path, text } of documents.filter((document) => isProse(document.path))) {
+  test(`${path} is plain English`, () => assert.deepEqual(idiomsIn(proseOf(text)), []));
+}
+
+/** The descriptions and summaries in a part of openapi.json. */
+function describedIn(part: unknown): string[] {
+  if (typeof part !== "object" || part === null) return [];
+  return Object.entries(part).flatMap(([key, value]: [string, unknown]) => {
+    if (key === "example" || key === "examples") return [];
+    return typeof value === "string" && (key === "description" || key === "summary") ? [value] : describedIn(value);
+  });
+}
+
+test("the descriptions of openapi.json are plain English", () => {
+  const described = describedIn(apiDocument());
+  assert.ok(described.length > 300);
+  assert.deepEqual(
+    described.flatMap((text) => idiomsIn(proseOf(text))),
+    [],
+  );
+});
+
+test("an idiom is found, but not in code or in the name of a test", () => {
+  assert.equal(
+    idiomsIn(proseOf("An order of its own, which nobody\nsends by hand, calls an operator, too.")).length,
+    5,
+  );
+  assert.deepEqual(idiomsIn(proseOf('`by-hand-1` and `src/domains/compare/looks.ts`, "harms nobody"')), []);
 });
 
 const tool = new Command("deedhouse");

@@ -31,8 +31,7 @@ const forDevelopers: readonly Section[] = [
       ["Calls explained", "api"],
       ["v2", "api-v2"],
       ["Signatures", "signing"],
-      ["Changes of names", "changes"],
-      ["Renewals", "renewals"],
+      ["Orders, step by step", "states"],
       ["Events", "events"],
       ["Webhooks", "webhooks"],
       ["Errors", "errors"],
@@ -82,11 +81,7 @@ export function siteMap(
       sections: [
         {
           text: "How it is built",
-          entries: entries(
-            ["Architecture", "architecture"],
-            ["Contributing", "contributing"],
-            ["States of an order", "states"],
-          ),
+          entries: entries(["Architecture", "architecture"], ["Contributing", "contributing"]),
         },
         {
           text: "How it is tested",

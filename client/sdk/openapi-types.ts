@@ -290,7 +290,7 @@ export interface components {
       ended_at?: string;
       /** @enum {string} */
       error_code?: "order_failed" | "order_refused" | "order_cancelled";
-      /** @description With the registry's words. */
+      /** @description It includes the registry's words. */
       error_text?: string;
       /** @description What you can do. */
       next?: string;
@@ -336,7 +336,7 @@ export interface components {
       country_code: string;
       language_code?: string;
       enterprise_number?: string;
-      /** @description What only some registries ask for, by name. */
+      /** @description Fields that only some registries ask for, by name. */
       extra_fields?: {
         name: string;
         value: string;
@@ -358,7 +358,7 @@ export interface components {
       /** @example true */
       will_renew: boolean;
       name_servers: components["schemas"]["NameServer"][];
-      /** @description Those that an order afterwards has to set. */
+      /** @description The name servers that a later order has to set. */
       name_servers_later?: components["schemas"]["NameServer"][];
       registrant?: components["schemas"]["Contact"];
       contacts?: components["schemas"]["OtherContacts"];
@@ -393,7 +393,7 @@ export interface components {
        * @default false
        */
       dry_run?: boolean;
-      /** @description With which the registry allocates the name (RFC 8495). */
+      /** @description The token with which the registry allocates the name (RFC 8495). */
       allocation_token?: string;
     };
     RegistrationStatus: {
@@ -552,7 +552,7 @@ export interface components {
         /** @example hello.example */
         username: string;
         /**
-         * @description Nobody can log in.
+         * @description Logins are refused.
          * @constant
          */
         enabled?: false;
@@ -580,10 +580,10 @@ export interface components {
       host_names_max: number;
       /** @example false */
       changes_pending: boolean;
-      /** @description What was requested, and by whom; missing when nobody has suspended it. */
+      /** @description What was requested, and by whom; missing when it is not suspended. */
       suspensions?: {
         /**
-         * @description You, or the operator. Each lifts only their own.
+         * @description You, or the operator. Each lifts only the suspension that they requested.
          * @enum {string}
          */
         by: "reseller" | "operator";
@@ -938,12 +938,12 @@ export interface components {
       };
       limits: {
         /**
-         * @description Of all keys of the account together.
+         * @description All keys of the account share it.
          * @example 100
          */
         requests_per_minute: number;
         /**
-         * @description Registrations, renewals by hand and restores in a day (UTC).
+         * @description Registrations, renewals on request and restores in a day (UTC).
          * @example 1000
          */
         paid_orders_per_day: number;
@@ -953,7 +953,7 @@ export interface components {
          */
         paid_orders_today: number;
         /**
-         * @description Of orders about names that set a value, and as many of the other orders about names.
+         * @description Open orders about names that set a value; as many other open orders about names are allowed.
          * @example 10000
          */
         open_orders: number;
@@ -995,7 +995,7 @@ export interface components {
        */
       years_default: number;
       /**
-       * @description By how much a name renews at the end of its term.
+       * @description The years by which a name renews at the end of its term.
        * @example 1
        */
       renewal_years: number;
@@ -1040,7 +1040,7 @@ export interface components {
        */
       idn: boolean;
       /**
-       * @description Whether names with a price of their own can be registered.
+       * @description Whether names at premium prices can be registered.
        * @example false
        */
       premium: boolean;

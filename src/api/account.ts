@@ -34,12 +34,12 @@ const ownAccount = statement(
 const count = (example: number, description: string) => Type.Integer({ minimum: 0, examples: [example], description });
 
 const limitsShape = Type.Object({
-  requests_per_minute: count(100, "Of all keys of the account together."),
-  paid_orders_per_day: count(1_000, "Registrations, renewals by hand and restores in a day (UTC)."),
+  requests_per_minute: count(100, "All keys of the account share it."),
+  paid_orders_per_day: count(1_000, "Registrations, renewals on request and restores in a day (UTC)."),
   paid_orders_today: count(3, "How many of them were placed today."),
   open_orders: count(
     liveOrdersMax,
-    "Of orders about names that set a value, and as many of the other orders about names.",
+    "Open orders about names that set a value; as many other open orders about names are allowed.",
   ),
   webhooks: count(webhooksMax, "Webhooks of the account."),
   hosting_accounts: count(1_000, "Hosting accounts; 0 if the account can have none."),

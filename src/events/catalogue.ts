@@ -50,7 +50,7 @@ export const eventCatalogue = {
     gaining_registrar: Type.Optional(textLike("other-registrar")),
     restorable_until: Type.Optional(instant),
   }),
-  "domain.changed": ofNames("A look at the registry has shown a change that no order made.", told),
+  "domain.changed": ofNames("The registry has shown a change that no order made.", told),
   "domain.notice": ofNames("The registry has sent a message about the name.", told),
   "domain.will_renew_changed": ofNames("The renewal of the name was switched on or off.", {
     ...name,
@@ -70,7 +70,7 @@ export const eventCatalogue = {
   "order.finished": ofNames("An order was carried out.", { ...orderData, status: textLike("Finished") }),
   "order.failed": { when: "An order has failed or was refused.", scope: "domains:read", data: failedOrder },
   "order.cancelled": { when: "An order was cancelled.", scope: "domains:read", data: failedOrder },
-  "renewal.attention": ofNames("The schedule could not renew a name. The operator looks at it.", name),
+  "renewal.attention": ofNames("The schedule could not renew a name. The operator is alerted.", name),
   "hosting.ready": ofHosting("An account works: login, upload and page were tested.", account("Ready")),
   "hosting.failed": ofHosting("An account could not be created.", {
     ...account("Failed"),

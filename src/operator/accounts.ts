@@ -59,7 +59,7 @@ export function addAccountCommands(program: Command): void {
   operatorCommand(account, "limit <name>", "set how many paid orders an account may place")
     .requiredOption(
       "--orders-per-day <n>",
-      `registrations, renewals by hand and restores in a day (UTC), at first ${paidOrdersDayMaxDefault}; what the schedule renews does not count`,
+      `registrations, renewals on request and restores in a day (UTC), at first ${paidOrdersDayMaxDefault}; what the schedule renews does not count`,
       wholeNumber(0, 1_000_000_000),
     )
     .addHelpText("after", "\nExample:\n  deedhouse account limit acme --orders-per-day 5000")

@@ -42,7 +42,7 @@ const listed = [
 export function addMessageCommands(program: Command): void {
   const messages = commandGroup(program, "messages", "registry messages that need an operator");
   operatorCommand(messages, "list", "list the messages that still need an operator, newest first")
-    .option("--all", "include messages that are done or needed nobody")
+    .option("--all", "include messages that are done or needed no operator")
     .option("--registry <id>", "only this registry's")
     .option("--kind <kind>", "only of this kind, as the list and the alarms name it")
     .option(

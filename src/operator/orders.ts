@@ -125,11 +125,7 @@ interface SettleOptions {
 }
 
 function addSettleCommand(orders: Command): void {
-  const settle = operatorCommand(
-    orders,
-    "settle",
-    "settle an order by hand when the registry's answers do not decide it",
-  )
+  const settle = operatorCommand(orders, "settle", "settle an order when the registry's answers do not decide it")
     .argument("<code>", "the order code from the API", orderCode)
     .addOption(new Option("--as <end>", "its outcome").choices(["registered", "done", "failed"]).makeOptionMandatory())
     .requiredOption("--note <text>", "the reason, for the order's history", printableText)

@@ -116,7 +116,7 @@ export const domainCreateSteps: readonly Step[] = [
   }),
   step({
     id: "domain-info-absent",
-    title: "Query a name that nobody has registered",
+    title: "Query a name that is not registered",
     rfc: "RFC 5731 §3.1.2",
     buildsOn: ["domain-check-several"],
     expected: [2303],

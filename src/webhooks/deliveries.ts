@@ -89,7 +89,7 @@ export const listWebhookDeliveries: UseCase = {
   docs: {
     operation: "listWebhookDeliveries",
     summary: "Lists the deliveries of a webhook, the newest first.",
-    description: `Those of the types that this key may read, of the last ${keptDays} days, and at most the last ${keptMax}. An answer is kept when it is a failure, of the last ${keptAnswersMax}.`,
+    description: `The deliveries of the last ${keptDays} days, of the types that this key may read, and at most the last ${keptMax}. An answer is kept when it is a failure, of the last ${keptAnswersMax}.`,
     query: Type.Object({ status: Type.Optional(Type.Enum(statuses)), ...pagingQuery }),
     answers: { 200: pageOf(deliveryShape) },
   },
@@ -116,7 +116,7 @@ export const testWebhook: UseCase = {
     operation: "testWebhook",
     summary: "Sends an event of the type `webhook.test`.",
     description:
-      "As any other event: its delivery is in the list, with the answer. A test that waits is sent at once instead of another one. The request has no body.",
+      "It is sent like any other event: its delivery is in the list, with the answer. A test that waits is sent at once instead of another one. The request has no body.",
     answers: sending,
   },
   async handle(context, request) {
@@ -147,7 +147,7 @@ export const resendWebhookDelivery: UseCase = {
   docs: {
     operation: "resendWebhookDelivery",
     summary: "Sends an event to a webhook again, with the same id.",
-    description: "Also one that was delivered, or given up. The request has no body.",
+    description: "An event that was delivered or given up can also be sent again. The request has no body.",
     answers: sending,
   },
   async handle(context, request) {

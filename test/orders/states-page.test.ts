@@ -10,29 +10,22 @@ import { steps } from "#ote/steps.ts";
 import { replacePrinted } from "../harness/printed-page.ts";
 import { drawStates, type Layout } from "../harness/state-drawing.ts";
 
-const rowHead = ["row", "state", "event", "next state"];
+interface Printed {
+  row?: string;
+  from: string;
+  event: string;
+  to: string;
+}
 
 /** The tables of each page, by the names of their placeholders. */
 const pages: Record<string, Record<string, string>> = {
   "docs/states.md": {
-    orders: printTable(
-      rowHead,
-      orderStates.transitions.map(({ row, from, event, to }) => [row, from, event, to]),
-    ),
-    renewals: printTable(
-      rowHead,
-      renewalTransitions.map(({ row, from, event, to }) => [row, from, event, to]),
-    ),
-    "hosting accounts": printTable(
-      ["state", "event", "next state"],
-      hostingTransitions.map(({ from, event, to }) => [from, event, to]),
-    ),
+    orders: printStates(orderStates.transitions),
+    renewals: printStates(renewalTransitions),
+    "hosting accounts": printStates(hostingTransitions),
   },
   "docs/hosting.md": {
-    moves: printTable(
-      ["state", "event", "next state"],
-      moveTransitions.map(({ from, event, to }) => [from, event, to]),
-    ),
+    moves: printStates(moveTransitions),
   },
   "docs/ote.md": {
     steps: printTable(
@@ -93,6 +86,21 @@ test("a state or a change that a drawing has no place for is an error, and so is
   const withoutPending = orderStates.transitions.filter(({ from, to }) => from !== "Pending" && to !== "Pending");
   assert.throws(() => drawStates(orders, withoutPending), /the table has no Pending/);
 });
+
+/** A line for each event and where it leads, with all states in which it does. */
+function printStates(transitions: readonly Printed[]): string {
+  const lines = Map.groupBy(transitions, ({ row, from, event, to }) =>
+    [row, event, from === to ? "the same" : to].join("/"),
+  );
+  const rows = [...lines.values()].map((alike) => {
+    const { row, event, from, to } = alike[0]!;
+    const states = alike.map((transition) => transition.from).join(", ");
+    const next = from === to && alike.length > 1 ? "the same" : to;
+    return [...(row === undefined ? [] : [row]), states, event, next];
+  });
+  const head = ["state", "event", "next state"];
+  return printTable(transitions[0]?.row === undefined ? head : ["row", ...head], rows);
+}
 
 function printTable(head: string[], rows: string[][]): string {
   const line = (cells: string[]) => `| ${cells.join(" | ")} |`;

@@ -12,13 +12,13 @@ const seconds = (description: string): Described => ({ description, type: "integ
 const count = (description: string, example: number): Described => ({ description, type: "integer", example });
 const text = (description: string, example: string): Described => ({ description, type: "string", example });
 
-const lookAgain = seconds("The seconds after which to look again.");
+const lookAgain = seconds("The seconds to wait before the next request.");
 
 const answerHeaders: Record<HeaderName, Described> = {
   location: text("A path below this server: sign it unchanged.", "/v1/orders/CHG-GGRR9DSX-7NH"),
   "look-again": lookAgain,
   "check-after": lookAgain,
-  "retry-after": seconds("The seconds after which to send the request again, or to look again."),
+  "retry-after": seconds("The seconds to wait before sending the request again, or reading it again."),
   "preference-applied": text("The answer may have been held (RFC 7240).", "wait=30"),
   "x-paging-skipped": count("The rows before this page.", 0),
   "x-paging-take": count("The rows that a page has at most.", 25),
@@ -31,12 +31,12 @@ const answerHeaders: Record<HeaderName, Described> = {
 
 /** Every answer has them. */
 const commonHeaders: Record<string, Described> = {
-  "x-request-id": text("Tell it the operator when something goes wrong.", "5f0c3a1b2d4e85f0c3a1b2d4"),
+  "x-request-id": text("Give it to the operator when something goes wrong.", "5f0c3a1b2d4e85f0c3a1b2d4"),
   "x-ratelimit-limit": count("The requests allowed per window.", 100),
   "x-ratelimit-usage": count("The requests used, including this one.", 1),
   "x-ratelimit-remaining": count("The requests left.", 99),
   "x-ratelimit-reset": count("The seconds until the full limit is available again.", 60),
-  "cache-control": text("`no-store`, except for what is served to everybody.", "no-store"),
+  "cache-control": text("`no-store`, except for what is public.", "no-store"),
 };
 
 const describe = ({ description, type, example }: Described, required: boolean) => ({
@@ -87,7 +87,7 @@ export const requestHeaders = {
   ),
   ContentDigest: requestHeader(
     "Content-Digest",
-    "Of a request with a body that is signed by RFC 9421 (RFC 9530).",
+    "Required when a request with a body is signed by RFC 9421 (RFC 9530).",
     "sha-256=:/TWc6NwmFpO2tkCh0B11f+izzsRVvCQxHwCHP1idgFI=:",
   ),
   IfNoneMatch: requestHeader("If-None-Match", "The `etag` of what you have.", '"0f3c5a7e91b24d68"'),
@@ -109,7 +109,7 @@ export const pathParameters: Readonly<Record<string, ReturnType<typeof pathParam
     pathParameter("domain_name", "In any spelling: upper case, U-label or A-label.", "hello.example"),
     pathParameter("order_code", "As the `location` of the order's answer has it.", "REG-G43VRN9P-AV8"),
     pathParameter("identifier", "Of a hosting account.", "hello.example"),
-    pathParameter("host_name", "Of a hosting account's site.", "www.hello.example"),
+    pathParameter("host_name", "A host name of a hosting account's site.", "www.hello.example"),
     pathParameter("webhook_id", "As its answer has it.", "wh_5c1f0a9be2d34b7e8a61"),
     pathParameter("event_id", "As a delivery has it.", "evt_1_8142_77"),
     pathParameter("account_id", "The number of a hosting account.", "999001"),

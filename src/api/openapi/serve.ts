@@ -10,7 +10,7 @@ const cacheSeconds = 3_600;
 export const documentDocs: Docs = {
   operation: "readOpenApi",
   summary: "Reads this description of the API.",
-  description: "Served under /v2, too. With `If-None-Match`, the answer is 304 while the description has not changed.",
+  description: "Also served under /v2. With `If-None-Match`, the answer is 304 while the description has not changed.",
   answers: {
     200: {
       description: "OpenAPI 3.1.",

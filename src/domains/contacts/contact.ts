@@ -39,7 +39,7 @@ export const contactShape = Type.Object(
     enterprise_number: optionalText,
     extra_fields: Type.Optional(
       Type.Array(Type.Object({ name: Type.String(), value: Type.String() }), {
-        description: "What only some registries ask for, by name.",
+        description: "Fields that only some registries ask for, by name.",
       }),
     ),
   },

@@ -72,7 +72,7 @@ export const listOrders: UseCase = {
   docs: {
     operation: "listOrders",
     summary: "Lists your orders, the newest first.",
-    description: `Each looks as at its own address. A \`skip\` of more than ${skipRowsMax} is refused: follow the links.`,
+    description: `Each has the form that it has at its address. A \`skip\` of more than ${skipRowsMax} is refused: follow the links.`,
     query: Type.Object({
       domain_name: Type.Optional(domainName),
       kind: Type.Optional(Type.Enum(kindNames)),

@@ -54,7 +54,7 @@ export const orderShape = Type.Object(
     created_at: instant,
     ended_at: Type.Optional(instant),
     error_code: Type.Optional(Type.Enum(["order_failed", "order_refused", "order_cancelled"])),
-    error_text: Type.Optional(Type.String({ description: "With the registry's words." })),
+    error_text: Type.Optional(Type.String({ description: "It includes the registry's words." })),
     next: Type.Optional(Type.String({ description: "What you can do." })),
   },
   {

@@ -43,7 +43,7 @@ export const domainReader = <Row, Shape extends TSchema>(
   docs: {
     operation: "readDomain",
     summary: "Reads one domain.",
-    description: "Of a name that has left your portfolio, the text of `domain_not_found` says when and why.",
+    description: "If the domain has left your portfolio, `error_text` explains when and why.",
     answers: { 200: { description: "The domain.", body: shape } },
   },
 

@@ -53,7 +53,7 @@ export const registerDomain: UseCase = {
         description: "The order is accepted; `location` is where to follow it.",
         headers: ["location", "look-again"],
       },
-      200: { description: "Of a `dry_run`: what would be sent, or the order in progress.", body: dryRun },
+      200: { description: "The answer to a `dry_run`: what would be sent, or the order in progress.", body: dryRun },
     },
   },
 

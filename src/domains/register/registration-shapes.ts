@@ -18,7 +18,7 @@ export const requestBody = Type.Object(
     will_renew: Type.Optional(Type.Boolean({ default: true })),
     dry_run: Type.Optional(Type.Boolean({ default: false, description: "Every check is made; nothing is ordered." })),
     allocation_token: Type.Optional(
-      Type.String({ description: "With which the registry allocates the name (RFC 8495)." }),
+      Type.String({ description: "The token with which the registry allocates the name (RFC 8495)." }),
     ),
   },
   {
@@ -42,7 +42,7 @@ export const dryRun = Type.Union([
       will_renew: Type.Boolean({ examples: [true] }),
       name_servers: Type.Array(nameServerShape),
       name_servers_later: Type.Optional(
-        Type.Array(nameServerShape, { description: "Those that an order afterwards has to set." }),
+        Type.Array(nameServerShape, { description: "The name servers that a later order has to set." }),
       ),
       registrant: role,
       contacts: Type.Optional(contactsShape),

@@ -11,7 +11,10 @@ export const suffixShape = Type.Object(
     years_min: Type.Integer({ examples: [1], description: "The shortest registration." }),
     years_max: Type.Integer({ examples: [10], description: "The longest registration." }),
     years_default: Type.Integer({ examples: [1], description: "A registration that names no years." }),
-    renewal_years: Type.Integer({ examples: [1], description: "By how much a name renews at the end of its term." }),
+    renewal_years: Type.Integer({
+      examples: [1],
+      description: "The years by which a name renews at the end of its term.",
+    }),
     renews_on_request: Type.Boolean({
       examples: [true],
       description: "Whether `POST …/renewals` can renew a name now.",
@@ -33,7 +36,7 @@ export const suffixShape = Type.Object(
     }),
     premium: Type.Boolean({
       examples: [false],
-      description: "Whether names with a price of their own can be registered.",
+      description: "Whether names at premium prices can be registered.",
     }),
     locks_new_names: Type.Boolean({ examples: [true], description: "Whether a new name is locked against transfers." }),
   },

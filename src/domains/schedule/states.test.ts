@@ -12,7 +12,7 @@ import {
   renewalTransitions,
 } from "#domains/schedule/states.ts";
 
-/** The rows that docs/renewals.md explains, a second time: row, state, event, next state. */
+/** The rows that docs/states.md explains, a second time: row, state, event, next state. */
 const expected = `
   1   Scheduled               due                  P:renew
   1   Scheduled               not-wanted           L:wait

@@ -1,6 +1,6 @@
 /**
  * The renewal's state machine, as a table: in this state, this event leads to that state. An event that the table does not list
- * for a state leaves the renewal unchanged. The first column is the row's number in docs/renewals.md.
+ * for a state leaves the renewal unchanged. The first column is the row's number in docs/states.md.
  *
  * `Processing` renews the name, `Lapsing` lets it end. What is sent to the registry is an order that the renewal places (`renew`,
  * `delete`), and whose end it follows.

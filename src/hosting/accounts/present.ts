@@ -79,7 +79,9 @@ export const hostingStatusShape = Type.Enum(["Ready", "Provisioning", "Suspended
 export type ShownStatus = Static<typeof hostingStatusShape>;
 
 const suspensionShape = Type.Object({
-  by: Type.Enum(["reseller", "operator"], { description: "You, or the operator. Each lifts only their own." }),
+  by: Type.Enum(["reseller", "operator"], {
+    description: "You, or the operator. Each lifts only the suspension that they requested.",
+  }),
   since: instant,
   reason: Type.Optional(Type.String({ description: "Yours.", examples: ["invoice 4711 is unpaid"] })),
 });
@@ -97,7 +99,7 @@ export const accountShape = Type.Object(
       host: Type.Optional(Type.String()),
       port: Type.Optional(Type.Integer()),
       username: textLike("hello.example"),
-      enabled: Type.Optional(Type.Literal(false, { description: "Nobody can log in." })),
+      enabled: Type.Optional(Type.Literal(false, { description: "Logins are refused." })),
     }),
     web: Type.Object({ url: textLike("http://hello.example.localhost:7480/") }),
     disk_quota_bytes: count(100_000_000),
@@ -112,7 +114,7 @@ export const accountShape = Type.Object(
     changes_pending: Type.Boolean({ examples: [false] }),
     suspensions: Type.Optional(
       Type.Array(suspensionShape, {
-        description: "What was requested, and by whom; missing when nobody has suspended it.",
+        description: "What was requested, and by whom; missing when it is not suspended.",
       }),
     ),
     removal_requested_at: Type.Optional(instant),

@@ -149,7 +149,7 @@ function addAdoptCommand(domains: Command): void {
   const adopt = operatorCommand(
     domains,
     "adopt <name>",
-    "give an account a name that the registry holds for nobody here",
+    "give an account a name that the registry holds for us and no account has",
   )
     .requiredOption("--account <account>", "the account that gets it")
     .option("--expires <time>", "the end of its term, for a registry that does not show it", pointInTime)

@@ -93,7 +93,7 @@ function addTermOptions(command: Command): Command {
     .option("--traffic-mb <n>", "the traffic of a site in a month; 0: unlimited", wholeNumber(0, trafficMbMax))
     .option(
       "--host-names <n>",
-      "the maximum number of host names, beside the platform's own",
+      "the maximum number of host names, not counting the platform's",
       wholeNumber(0, hostNamesMost),
     )
     .option("--no-ftp", "without FTP login")
@@ -159,7 +159,7 @@ function addOfferCommand(packs: Command): void {
   operatorCommand(packs, "offer", "set who can buy a service pack")
     .argument("<id>", "its number", packId)
     .option("--to <account...>", "only these accounts")
-    .option("--to-all", "everybody")
+    .option("--to-all", "all accounts")
     .addHelpText("after", "\nExample:\n  deedhouse operator packs offer 14490 --to acme")
     .action(
       onDatabase(async (context, id: number, { to, toAll = false }: { to?: string[]; toAll?: boolean }) => {
