@@ -2,8 +2,7 @@
 import { statement } from "#db/statement.ts";
 import { lookAtName } from "#domains/compare/look-at-name.ts";
 import { type NameAnswer, questionChannel } from "#domains/compare/name-questions.ts";
-import { awaitIdleTurn } from "#domains/registry/idle-turn.ts";
-import type { RegistrySessions } from "#domains/registry/sessions.ts";
+import { awaitIdleTurn, type RegistrySessions } from "#domains/registry/sessions.ts";
 import { findServing } from "#domains/registry/target.ts";
 
 const batchRows = 50;

@@ -36,7 +36,7 @@ export const mutations: readonly Mutation[] = [
     verdict: /a create was sent while it was not known what the one before had done/,
     replacements: [
       {
-        file: "src/domains/orders/steps/step.ts",
+        file: "src/domains/orders/steps/advance.ts",
         find: 'if (state === "Processing (send)" && isInDoubt)',
         replace: "if (false)",
       },
@@ -55,7 +55,7 @@ export const mutations: readonly Mutation[] = [
     verdict: /undo-after-.*Finished, but not registered for us/,
     replacements: [
       {
-        file: "src/domains/orders/steps/verify.ts",
+        file: "src/domains/orders/steps/lookup.ts",
         find: "if (order.confirm_after !== null)",
         replace: "if (true)",
       },
@@ -124,7 +124,7 @@ export const mutations: readonly Mutation[] = [
     batch: "random",
     verdict: /is the last order in force, and sets/,
     replacements: [
-      { file: "src/domains/orders/steps/newer-orders.ts", find: "if (isUrgent ||", replace: "if (true || isUrgent ||" },
+      { file: "src/domains/orders/turns.ts", find: "if (isUrgent ||", replace: "if (true || isUrgent ||" },
     ],
   },
   {

@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { retryOrder } from "#domains/orders/operate.ts";
-import { setMaintenance } from "#domains/registry/maintenance.ts";
-import { pauseCreates, resumeCreatesPausedFor } from "#domains/registry/pause.ts";
+import { pauseCreates, resumeCreatesPausedFor, setMaintenance } from "#domains/registry/pause.ts";
 import { startTestGateway, type TestGateway } from "../harness/gateway.ts";
 import { runSql, untilHeldUp } from "../harness/sql.ts";
 import { holdAt } from "./hold.ts";

@@ -1,8 +1,7 @@
 /** Announced maintenance of a registry, and pauses by an operator. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setMaintenance } from "#domains/registry/maintenance.ts";
-import { pauseCreates, resumeCreatesPausedFor } from "#domains/registry/pause.ts";
+import { pauseCreates, resumeCreatesPausedFor, setMaintenance } from "#domains/registry/pause.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { runSql } from "../harness/sql.ts";
 import { createSteeredClock } from "../harness/steered-clock.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { setMaintenance } from "#domains/registry/maintenance.ts";
+import { setMaintenance } from "#domains/registry/pause.ts";
 import { circuitSettingsDefault } from "#registry/epp/pool/circuit.ts";
 import { runSql } from "../harness/sql.ts";
 import { registrarId, until } from "../orders/judge.ts";

@@ -6,11 +6,11 @@ import { statement } from "#db/statement.ts";
 import { type Contact, findProfile, joinedProfileColumns, profileColumnNames } from "#domains/contacts/contact.ts";
 import { joinContact, openKnown } from "#domains/contacts/read.ts";
 import { nameServersSetter } from "#domains/kinds/nameservers.ts";
-import { isSent } from "#domains/orders/scheduled-order.ts";
+import { isSent } from "#domains/orders/follow-up.ts";
 import { domainsLister } from "#domains/portfolio/list.ts";
 import { type DomainRow, domainColumns } from "#domains/portfolio/present.ts";
 import { domainReader } from "#domains/portfolio/read.ts";
-import type { ShownDomain } from "#domains/portfolio/shown.ts";
+import type { ShownDomain } from "#domains/portfolio/rows.ts";
 import { domainName, textLike } from "#use-case/docs.ts";
 import type { Caller } from "#use-case/use-case.ts";
 

@@ -5,8 +5,7 @@
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { lookAtName } from "#domains/compare/look-at-name.ts";
-import { awaitIdleTurn } from "#domains/registry/idle-turn.ts";
-import type { RegistrySessions } from "#domains/registry/sessions.ts";
+import { awaitIdleTurn, type RegistrySessions } from "#domains/registry/sessions.ts";
 import { dayMs, nightBefore } from "#lib/clock.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 

@@ -1,6 +1,5 @@
 /** How what the registry shows of a name differs from what the domain's row says that it last showed. */
-import { lockedStatus } from "#domains/portfolio/present.ts";
-import type { Handles, ShownDomain } from "#domains/portfolio/shown.ts";
+import { type Handles, lockedStatus, type ShownDomain } from "#domains/portfolio/rows.ts";
 import { isAnotherDate } from "#domains/registry/terms.ts";
 import { canonicalAddress } from "#lib/net/plain-address.ts";
 
@@ -41,7 +40,7 @@ const serversText = (servers: NameServers) =>
     .toSorted()
     .join(", ");
 
-/** Addresses are compared where both sides have them: those that were never seen are no news (shown.ts). */
+/** Addresses are compared where both sides have them: those that were never seen are no news (src/domains/portfolio/rows.ts). */
 function withKnownGlue(known: NameServers, there: NameServers): NameServers {
   return there.map((server) => {
     const before = known.find(({ name }) => name === server.name);

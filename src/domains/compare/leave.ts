@@ -6,9 +6,8 @@
 import { resolveAlarm } from "#alarms.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import { findOrder } from "#domains/orders/order.ts";
-import { cancelScheduledOrder } from "#domains/orders/scheduled-order.ts";
-import { mayBeCancelled } from "#domains/orders/unsent.ts";
+import { cancelScheduledOrder } from "#domains/orders/follow-up.ts";
+import { findOrder, mayBeCancelled } from "#domains/orders/order.ts";
 import { write } from "#domains/orders/write.ts";
 import { type Departure, leavePortfolio } from "#domains/portfolio/rows.ts";
 import type { OwnerContext } from "#domains/registry/sessions.ts";

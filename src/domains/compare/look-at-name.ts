@@ -17,7 +17,7 @@ import { isUnknownCode, noteCode } from "#domains/compare/seen-auth-code.ts";
 import { askGlue, type Glue } from "#domains/name-servers/host-objects.ts";
 import { hasHostCommands, isBelow } from "#domains/name-servers/wanted.ts";
 import { isLookHeld, onName } from "#domains/orders/turns.ts";
-import { type ShownDomain, shownOf, takeShown, withGlue } from "#domains/portfolio/shown.ts";
+import { type ShownDomain, shownOf, takeShown, withGlue } from "#domains/portfolio/rows.ts";
 import { askInfo, askOnce } from "#domains/registry/ask.ts";
 import { assertLeaseStands } from "#domains/registry/owner-lease.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";

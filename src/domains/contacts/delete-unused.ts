@@ -9,12 +9,11 @@
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { contactOfProfile, profileColumnNames, profileColumns } from "#domains/contacts/contact.ts";
+import { isOfName, isOfOrder } from "#domains/contacts/erase.ts";
 import { digestsOf } from "#domains/contacts/stored.ts";
-import { isOfName, isOfOrder } from "#domains/contacts/use.ts";
 import { later } from "#domains/registry/ask.ts";
-import { awaitIdleTurn } from "#domains/registry/idle-turn.ts";
 import { assertLeaseStands, lateFrameMs, mayBegin } from "#domains/registry/owner-lease.ts";
-import { type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
+import { awaitIdleTurn, type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
 import { dayMs } from "#lib/clock.ts";
 import { contactDelete } from "#registry/epp/commands/contact/delete.ts";
 import { type ContactInfo, contactInfo } from "#registry/epp/commands/contact/info.ts";

@@ -34,7 +34,7 @@ import { type OrderKind, type Plan, whileHeld } from "#domains/orders/kind.ts";
 import type { Order, Outcome } from "#domains/orders/order.ts";
 import { type LockedName, placeAnswers, placeChange, placeErrors } from "#domains/orders/place.ts";
 import { lostAnswer } from "#domains/orders/send.ts";
-import type { Handles } from "#domains/portfolio/shown.ts";
+import type { Handles } from "#domains/portfolio/rows.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { invalidField } from "#errors.ts";
 import type { DomainInfo } from "#registry/epp/commands/domain/info.ts";

@@ -2,11 +2,9 @@
  * A registration that an operator wants to cancel, although its create may have been executed. A name that the registry holds for us is
  * deleted while that is free (the add grace period, RFC 3915 §3.1), and kept after that. Meanwhile it is in no portfolio.
  */
-import { registeredOf } from "#domains/kinds/registered.ts";
-import type { FoundName } from "#domains/kinds/registration.ts";
-import { ofCommand } from "#domains/orders/attempts.ts";
+import { type FoundName, registeredOf } from "#domains/kinds/registration.ts";
 import type { Answer, Plan } from "#domains/orders/kind.ts";
-import type { Order, Outcome } from "#domains/orders/order.ts";
+import { type Order, type Outcome, ofCommand } from "#domains/orders/order.ts";
 import { later, type NameInfo } from "#domains/registry/ask.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { addDays } from "#domains/registry/terms.ts";

@@ -4,10 +4,9 @@
  * the profile has a suffix for that, so that no reseller can keep another one's name alive.
  */
 import { statement } from "#db/statement.ts";
-import { lookAtHosts } from "#domains/kinds/look-at-hosts.ts";
 import { before, foundOf, planOfRest, planToStay } from "#domains/kinds/put-back.ts";
-import { type Renamed, sacrificialName, showRename } from "#domains/kinds/renamed-hosts.ts";
 import { isScheduled } from "#domains/kinds/scheduled.ts";
+import { lookAtHosts, type Renamed, sacrificialName, showRename } from "#domains/kinds/subordinate-hosts.ts";
 import type { Plan } from "#domains/orders/kind.ts";
 import type { Order } from "#domains/orders/order.ts";
 import type { Ask } from "#domains/registry/ask.ts";

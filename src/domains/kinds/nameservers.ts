@@ -14,7 +14,7 @@ import {
 import { type OrderKind, type Plan, whileHeld } from "#domains/orders/kind.ts";
 import type { Order } from "#domains/orders/order.ts";
 import { placeAnswers, placeChange, placeErrors } from "#domains/orders/place.ts";
-import { withGlue } from "#domains/portfolio/shown.ts";
+import { withGlue } from "#domains/portfolio/rows.ts";
 import type { Ask } from "#domains/registry/ask.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { invalidField } from "#errors.ts";

@@ -3,11 +3,10 @@
  * such a name needs its name servers. Like every other step, each of these takes its difference from fresh looks, so it may be repeated.
  */
 
-import { lookAtHosts } from "#domains/kinds/look-at-hosts.ts";
-import { type Renamed, showRename } from "#domains/kinds/renamed-hosts.ts";
+import { lookAtHosts, type Renamed, showRename } from "#domains/kinds/subordinate-hosts.ts";
 import type { Plan } from "#domains/orders/kind.ts";
 import type { Order, Outcome } from "#domains/orders/order.ts";
-import { withGlue } from "#domains/portfolio/shown.ts";
+import { withGlue } from "#domains/portfolio/rows.ts";
 import type { Ask } from "#domains/registry/ask.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { addDays } from "#domains/registry/terms.ts";

@@ -1,12 +1,23 @@
 /** What an order of the kind `create` says and finds, as JSON in its row. */
 import type { Context } from "#context.ts";
+import { localHandles } from "#domains/contacts/contact-object.ts";
 import type { ContactRefs } from "#domains/contacts/stored.ts";
 import type { WantedHost } from "#domains/name-servers/wanted.ts";
-import { type FoundDecision, type Order, secretRow } from "#domains/orders/order.ts";
-import type { FoundExisting } from "#domains/orders/unsent.ts";
+import {
+  type FoundDecision,
+  type FoundExisting,
+  type Order,
+  ofCommand,
+  type Registered,
+  secretRow,
+} from "#domains/orders/order.ts";
+import { shownOf } from "#domains/portfolio/rows.ts";
+import { termAfter } from "#domains/registry/terms.ts";
 import type { Sealer } from "#lib/sealed-secret.ts";
 import { Secret } from "#lib/secret.ts";
 import type { Money } from "#registry/epp/commands/domain/fee.ts";
+import type { DomainInfo } from "#registry/epp/commands/domain/info.ts";
+import type { RegistryProfile } from "#registry/registries.ts";
 
 /** `input`. */
 export interface OrderedName {
@@ -64,4 +75,27 @@ export function openSecret(
   const secret = JSON.parse(sealer.open(secretRow(order_code), secret_sealed).reveal()) as NameSecret;
   const { auth_info, allocation_token: token } = secret;
   return { authInfo: new Secret(auth_info), ...(token !== undefined && { allocationToken: new Secret(token) }) };
+}
+
+/** What a held name's domain row needs; `undefined` when the registry does not show the dates that it should. */
+export function registeredOf(profile: RegistryProfile, order: Order, info: DomainInfo): Registered | undefined {
+  const [first] = ofCommand(order.attempts, "domain:create");
+  const dates = datesOf(profile, order, info, first?.committed_at ?? order.created_at);
+  const { name_servers: nameServers, handles } = shownOf(info);
+  const refs: ContactRefs | undefined =
+    profile.dataModel === "thin" ? (order.input as OrderedName).contacts : undefined;
+  const contacts = refs ? localHandles(refs) : (handles ?? undefined);
+  return dates && { ...dates, status: info.statuses[0] ?? "ok", nameServers, handles: contacts };
+}
+
+/** @param sentAt when the name was registered at a registry that shows no dates, as far as we know */
+export function datesOf(
+  { expiry }: RegistryProfile,
+  order: Order,
+  { crDate, exDate }: { crDate: Date | undefined; exDate: Date | undefined },
+  sentAt: Date,
+): Pick<Registered, "registeredAt" | "expiresAt"> | undefined {
+  if (expiry === "registry") return crDate && exDate && { registeredAt: crDate, expiresAt: exDate };
+  const registeredAt = crDate ?? sentAt;
+  return { registeredAt, expiresAt: exDate ?? termAfter(registeredAt, (order.input as OrderedName).years) };
 }

@@ -5,10 +5,10 @@
  */
 
 import { postponeLook } from "#domains/compare/looks.ts";
+import { atAgreedPrice } from "#domains/kinds/agreed-price.ts";
 import { isScheduled, whileInPortfolio } from "#domains/kinds/scheduled.ts";
-import { ofCommand } from "#domains/orders/attempts.ts";
 import { type OrderKind, type Plan, refusedByStatus, whileHeld } from "#domains/orders/kind.ts";
-import type { Order, OrderEnd } from "#domains/orders/order.ts";
+import { type Order, type OrderEnd, ofCommand } from "#domains/orders/order.ts";
 import { isRefusal, meaningOf } from "#domains/orders/result-codes.ts";
 import { later } from "#domains/registry/ask.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
@@ -160,8 +160,8 @@ function planSend(sessions: RegistrySessions, order: Order, info: DomainInfo, ba
   const sent: Sent = { base_ex_date: base.toISOString(), years_left: years };
   const renew = (fee?: Money) =>
     domainRenew({ name, currentExDate: base, periodYears: years, periodForm: profile.period, ...(fee && { fee }) });
-  const priced = { asked: { command: "renew", periodYears: years }, withFee: renew } as const;
-  return { is: "send", command: renew(), found: sent, priced };
+  const command = atAgreedPrice(sessions, order, { command: "renew", periodYears: years }, renew);
+  return { is: "send", command, found: sent };
 }
 
 /** Whether one of its commands was not refused for certain. Even if `<info>` has shown nothing of it, it may still arrive. */

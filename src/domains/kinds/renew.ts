@@ -2,8 +2,8 @@
 import Type from "typebox";
 import { type OrderedRenewal, renewOrderKind } from "#domains/kinds/renew-kind.ts";
 import { findUnderWay, renewalUnderWay } from "#domains/kinds/underway.ts";
+import { cancelScheduledOrder } from "#domains/orders/follow-up.ts";
 import { type LockedName, placeAnswers, placeChange, placeErrors } from "#domains/orders/place.ts";
-import { cancelScheduledOrder } from "#domains/orders/scheduled-order.ts";
 import { dayOf, isAnotherDate, termAfter } from "#domains/registry/terms.ts";
 import { ApiError, invalidField } from "#errors.ts";
 import { parseBody } from "#use-case/body.ts";

@@ -5,11 +5,11 @@
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
+import { atAgreedPrice } from "#domains/kinds/agreed-price.ts";
 import { reportOf } from "#domains/kinds/restore-report.ts";
 import { findUnderWay, renewalUnderWay } from "#domains/kinds/underway.ts";
-import { ofCommand } from "#domains/orders/attempts.ts";
 import { type OrderKind, type Plan, whileHeld } from "#domains/orders/kind.ts";
-import type { Order } from "#domains/orders/order.ts";
+import { type Order, ofCommand } from "#domains/orders/order.ts";
 import { type NewOrder, placeAnswers, placeOrder } from "#domains/orders/place.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { ApiError } from "#errors.ts";
@@ -31,18 +31,18 @@ export const restoreOrderKind: OrderKind = {
   plan: whileHeld(planRestore),
 };
 
-function planRestore({ context }: RegistrySessions, order: Order, info: DomainInfo): Plan {
+function planRestore(sessions: RegistrySessions, order: Order, info: DomainInfo): Plan {
   const { domain_name: name, attempts } = order;
   const { statuses, rgpStatuses, crDate, exDate } = info;
   if (rgpStatuses.includes("pendingRestore")) {
     const [request] = ofCommand(attempts, "domain:restore-request");
-    const restoredAt = request?.committed_at ?? context.clock.now();
+    const restoredAt = request?.committed_at ?? sessions.context.clock.now();
     const deletedAt = new Date((order.input as Ordered).deleted_at);
     return { is: "send", command: domainRestoreReport(name, reportOf(info, deletedAt, restoredAt)) };
   }
   if (rgpStatuses.includes("redemptionPeriod")) {
-    const withFee = (fee: Money) => domainRestoreRequest(name, fee);
-    return { is: "send", command: domainRestoreRequest(name), priced: { asked: { command: "restore" }, withFee } };
+    const request = (fee?: Money) => domainRestoreRequest(name, fee);
+    return { is: "send", command: atAgreedPrice(sessions, order, { command: "restore" }, request) };
   }
   if (statuses.includes("pendingDelete")) {
     return { is: "refused", as: "failed", reason: "the registry does not restore the name any more" };

@@ -7,7 +7,7 @@ import { reasonOfAbsence, seeAbsence, seePresence } from "#domains/compare/looks
 import type { OrderKind } from "#domains/orders/kind.ts";
 import type { Order } from "#domains/orders/order.ts";
 import { later } from "#domains/registry/ask.ts";
-import { attentionRetryMs } from "#domains/registry/waits.ts";
+import { attentionRetryMs } from "#domains/registry/sessions.ts";
 
 export const isScheduled = ({ renewal_id }: Pick<Order, "renewal_id">): boolean => renewal_id !== null;
 

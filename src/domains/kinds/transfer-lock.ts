@@ -2,7 +2,7 @@
 import Type from "typebox";
 import { type OrderKind, whileHeld } from "#domains/orders/kind.ts";
 import { placeAnswers, placeChange, placeErrors } from "#domains/orders/place.ts";
-import { lockedStatus } from "#domains/portfolio/present.ts";
+import { lockedStatus } from "#domains/portfolio/rows.ts";
 import { domainUpdate } from "#registry/epp/commands/domain/update.ts";
 import { parseBody } from "#use-case/body.ts";
 import type { UseCase } from "#use-case/use-case.ts";

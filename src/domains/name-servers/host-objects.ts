@@ -1,7 +1,7 @@
 /** Host objects (RFC 5732): what is left to do until a name can delegate to its name servers. */
 
 import { hasHostCommands, superordinateOf, type WantedHost } from "#domains/name-servers/wanted.ts";
-import type { Attempt } from "#domains/orders/attempts.ts";
+import type { Attempt } from "#domains/orders/order.ts";
 import type { Ask } from "#domains/registry/ask.ts";
 import { canonicalAddress } from "#lib/net/plain-address.ts";
 import type { EppCommand } from "#registry/epp/command.ts";

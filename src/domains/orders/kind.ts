@@ -11,7 +11,6 @@ import type { Money } from "#registry/epp/commands/domain/fee.ts";
 import type { DomainInfo } from "#registry/epp/commands/domain/info.ts";
 import type { SessionPurpose } from "#registry/epp/pool/pool.ts";
 import type { EppResponse } from "#registry/epp/session.ts";
-import type { PaidCommand } from "#registry/premium.ts";
 
 /** What is left to do. */
 export type Plan =
@@ -23,10 +22,9 @@ export type Plan =
   | { is: "pending" }
   /**
    * @param found what later steps need to know; written before the command is sent
-   * @param priced a command that costs money, and how it is sent with the price that is agreed to
    * @param isNext it is not the last command once more, although it has the same name
    */
-  | { is: "send"; command: EppCommand<unknown> | Making; found?: object; priced?: Priced; isNext?: boolean }
+  | { is: "send"; command: EppCommand<unknown> | Making; found?: object; isNext?: boolean }
   /**
    * Something else comes first, and sends at most one command of its own. Its success is the event `prepared`.
    * @param giveUp after a lost answer, once the command was certainly not executed or its effect cannot be found
@@ -41,18 +39,13 @@ export type Plan =
   /** The registry did not show enough: ask again. @param operatorNote only a person can find out more */
   | { is: "unknown"; reason: string; operatorNote?: string | undefined; nextStepAt?: Date | undefined };
 
-/** A command that others must precede: `make` sends them. */
+/** A command that others must precede, or a question about its price: `make` sends them. */
 export interface Making {
   name: string;
   make(): Promise<EppCommand<unknown> | { instead: Exclude<Plan, { is: "send" | "prepare" }> }>;
 }
 
-interface Priced {
-  asked: PaidCommand;
-  withFee(fee: Money): EppCommand<unknown>;
-}
-
-/** What an order's `found` has of the price that its last command agreed to. */
+/** What an order's `found` has of the price that its last command that costs money agreed to. */
 export interface FoundFee {
   fee?: Money | undefined;
 }

@@ -3,17 +3,17 @@
  * sessions.
  */
 import { statement } from "#db/statement.ts";
-import { unansweredAttempts } from "#domains/orders/attempts.ts";
 import {
   findOrder,
   findOrderByCode,
+  mayBeCancelled,
   type Order,
   OrderConflict,
   type OrderContext,
   type Outcome,
+  unansweredAttempts,
 } from "#domains/orders/order.ts";
 import { isFinal, orderState } from "#domains/orders/states.ts";
-import { mayBeCancelled } from "#domains/orders/unsent.ts";
 import { write } from "#domains/orders/write.ts";
 import { OperatorError } from "#operator-error.ts";
 

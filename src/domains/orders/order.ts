@@ -1,14 +1,68 @@
-/** An order, its attempts, and the outcome of a step of it: the shapes that all of src/domains/orders/ shares. */
+/** An order, its attempts (the commands that it has sent), and the outcome of a step of it: what all of src/domains/orders/ shares. */
 import type { Context } from "#context.ts";
 import { itemsText } from "#db/batch.ts";
 import type { Transaction } from "#db/database.ts";
 import { type RowOf, statement } from "#db/statement.ts";
-import { type Attempt, attemptsOf, parseAttempts } from "#domains/orders/attempts.ts";
-import { type OrderEvent, orderPhases, orderStatuses } from "#domains/orders/states.ts";
-import type { Departure } from "#domains/portfolio/rows.ts";
-import type { Handles, ShownDomain } from "#domains/portfolio/shown.ts";
+import { type OrderEvent, orderPhases, orderState, orderStates, orderStatuses } from "#domains/orders/states.ts";
+import type { Departure, Handles, ShownDomain } from "#domains/portfolio/rows.ts";
 import type { OwnerLease } from "#domains/registry/owner-lease.ts";
 import { isPausedForCredit } from "#domains/registry/pause.ts";
+import type { OwnerContext } from "#domains/registry/sessions.ts";
+
+/** A command of an order. Its row is committed before its first byte is written. */
+export interface Attempt {
+  command: string;
+  committed_at: Date;
+  /** Null while the command may still be executed. */
+  answered_at: Date | null;
+  result_code: number | null;
+  /** The epoch of the owner that sent it. */
+  epoch: number;
+}
+
+/** SQL: an order's attempts as JSON. @param id SQL */
+const attemptsOf = (id: string) => `
+  coalesce((SELECT jsonb_agg(jsonb_build_object('command', command, 'committed_at', committed_at,
+       'answered_at', answered_at, 'result_code', result_code, 'epoch', epoch) ORDER BY number)
+     FROM attempts WHERE attempts.order_id = ${id}), '[]')`;
+
+type AttemptJson = Omit<Attempt, "committed_at" | "answered_at"> & { committed_at: string; answered_at: string | null };
+
+function parseAttempts(json: unknown): Attempt[] {
+  return (json as AttemptJson[]).map(({ committed_at, answered_at, ...rest }) => ({
+    ...rest,
+    committed_at: new Date(committed_at),
+    answered_at: answered_at === null ? null : new Date(answered_at),
+  }));
+}
+
+/** Attempts that may still be executed. */
+export const unansweredAttempts = (attempts: readonly Attempt[]) =>
+  attempts.filter(({ answered_at }) => answered_at === null);
+
+/** The attempts of an order that must be decided before its next command is sent. */
+export const countedAttempts = (
+  { attempts }: { attempts: readonly Attempt[] },
+  { mayRepeatPreparation }: { mayRepeatPreparation?: true },
+) => (mayRepeatPreparation ? attempts.filter(({ command }) => command.startsWith("domain:")) : attempts);
+
+export const ofCommand = (attempts: readonly Attempt[], command: string) =>
+  attempts.filter((attempt) => attempt.command === command);
+
+/** Attempts that an earlier owner may have sent. */
+export const ofEarlierOwners = (attempts: readonly Attempt[], { lease }: OwnerContext) =>
+  attempts.filter(({ epoch }) => epoch !== lease.epoch);
+
+/** What an operator sees of attempts. */
+export const selectAttempts = "SELECT cl_trid, command, committed_at, answered_at, result_code, sv_trid FROM attempts";
+export const attemptColumns = {
+  cl_trid: "text",
+  command: "text",
+  committed_at: "timestamptz",
+  answered_at: "timestamptz?",
+  result_code: "int4?",
+  sv_trid: "text?",
+} as const;
 
 /** The names of the kinds, as `GET /orders` shows them; `create` is a registration. */
 export const kindNames = [
@@ -141,6 +195,11 @@ export interface FoundDecision {
   decision?: { is: "approved" | "denied"; at: string; message_id: string } | undefined;
 }
 
+/** Of a registration: what a lookup has found out about the name: somebody has it, perhaps we do. */
+export interface FoundExisting {
+  exists?: true;
+}
+
 /** How a registry's answer, or its absence, ends an attempt. */
 export interface AttemptResult {
   clTrid: string;
@@ -220,4 +279,17 @@ export async function findOrder(
 export async function findOrderByCode(context: WriteContext, code: string): Promise<Order | undefined> {
   const [row] = await context.database.query(orderIdByCode, { code });
   return row && findOrder(context, row.id);
+}
+
+/** Whether an order can be cancelled at once, because nothing that it has sent can change the name. */
+export function mayBeCancelled({ attempts, found, kind, ...state }: Order): boolean {
+  if (orderStates.next(orderState(state), "cancel") === undefined) return false;
+  if (kind !== "create") return unansweredAttempts(attempts).length === 0;
+  // The name may be registered for us: then it has to be deleted.
+  const isSent = attempts.some(
+    ({ command, answered_at, result_code }) =>
+      command === "domain:delete" ||
+      (command === "domain:create" && (answered_at === null || result_code === 1000 || result_code === 1001)),
+  );
+  return !isSent && !(found as FoundExisting).exists;
 }

@@ -2,6 +2,8 @@
  * Sends one command of an order. Its attempt row is committed before the first byte is written. So an unanswered attempt may have been
  * sent, and a command without an attempt certainly was not.
  */
+import type { Context } from "#context.ts";
+import { statement } from "#db/statement.ts";
 import type { AttemptResult, Order } from "#domains/orders/order.ts";
 import { begin } from "#domains/orders/write.ts";
 import { later } from "#domains/registry/ask.ts";
@@ -90,4 +92,19 @@ export function lostAnswer(sessions: RegistrySessions, attempt?: AttemptResult) 
 /** What the registry said, for people. */
 export function describeAnswer({ code, message, reasons }: EppResponse<unknown>): string {
   return [`${code} ${message}`, ...reasons].join("; ");
+}
+
+const answerPreparation = statement(
+  "preparation-answer",
+  "UPDATE attempts SET result_code = $result_code, sv_trid = $sv_trid, answered_at = $at WHERE cl_trid = $cl_trid",
+  {},
+);
+
+/** Records the answer to a command that only prepares another one: it is no event of the order, whose step continues at once. */
+export async function recordPreparation(
+  { database, clock }: Pick<Context, "database" | "clock">,
+  { clTrid, response }: Pick<Answered<unknown>, "clTrid" | "response">,
+): Promise<void> {
+  const answer = { cl_trid: clTrid, result_code: response.code, sv_trid: response.svTRID ?? null };
+  await database.query(answerPreparation, { ...answer, at: clock.now() });
 }

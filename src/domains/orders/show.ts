@@ -1,9 +1,8 @@
 /** What an operator sees of orders: lists, and everything about one. */
 import { statement } from "#db/statement.ts";
-import { attemptColumns, selectAttempts } from "#domains/orders/attempts.ts";
 import type { FoundFee } from "#domains/orders/kind.ts";
 import { getOrder } from "#domains/orders/operate.ts";
-import { kindNames, type Order, type OrderContext } from "#domains/orders/order.ts";
+import { attemptColumns, kindNames, type Order, type OrderContext, selectAttempts } from "#domains/orders/order.ts";
 import {
   isFinal,
   type OrderState,

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { columnsOf } from "#domains/orders/state-columns.ts";
 import {
   isFinal,
   type OrderState,
@@ -9,6 +8,7 @@ import {
   orderStates,
   orderStatuses,
 } from "#domains/orders/states.ts";
+import { columnsOf } from "#progress/state-table.ts";
 
 /** The rows that docs/states.md explains, a second time: row, event, the states in which it applies → the next one. */
 const expected = `

@@ -6,8 +6,7 @@
  * the last one was carried out. Its cause is `answered` (the registry reported success, which `<info>` must confirm) or `lost` (the
  * answer never came, so the command may have been executed).
  */
-import { type StateColumns, stateOf } from "#domains/orders/state-columns.ts";
-import { stateTable, type TransitionRow } from "#progress/state-table.ts";
+import { type StateColumns, stateOf, stateTable, type TransitionRow } from "#progress/state-table.ts";
 
 export const orderStatuses = [
   "NotProvisioned",
@@ -70,7 +69,7 @@ export type OrderEvent = (typeof rows)[number][2];
 
 export const orderStates = stateTable<OrderState, OrderEvent>(rows);
 
-export const orderState = (order: StateColumns) => stateOf<OrderState>(order);
+export const orderState: (order: StateColumns) => OrderState = stateOf;
 
 /** Whether an order in this status will never change again. */
 export function isFinal(status: string): boolean {

@@ -10,20 +10,29 @@ import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import { itemsText } from "#db/batch.ts";
 import type { Database, Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import { alarmsOf } from "#domains/orders/alarms.ts";
-import { authCodeEffects } from "#domains/orders/auth-codes.ts";
 import { placeFollowUps, placeLocks } from "#domains/orders/follow-up.ts";
-import { type Order, OrderConflict, type OrderEnd, type Outcome, type WriteContext } from "#domains/orders/order.ts";
-import { columnsOf } from "#domains/orders/state-columns.ts";
+import {
+  type FoundDecision,
+  type FoundExisting,
+  type Order,
+  OrderConflict,
+  type OrderEnd,
+  type Outcome,
+  type WriteContext,
+} from "#domains/orders/order.ts";
 import { isFinal, type OrderEvent, orderState, orderStates } from "#domains/orders/states.ts";
-import type { FoundExisting } from "#domains/orders/unsent.ts";
-import { enterPortfolio, leavePortfolio, returnToPortfolio } from "#domains/portfolio/rows.ts";
-import { type ShownDomain, takeShown } from "#domains/portfolio/shown.ts";
-import { assertLeaseStands, isPresentEpoch, mayBegin } from "#domains/registry/owner-lease.ts";
+import {
+  authCodeEffects,
+  enterPortfolio,
+  leavePortfolio,
+  returnToPortfolio,
+  type ShownDomain,
+  takeShown,
+} from "#domains/portfolio/rows.ts";
+import { assertLeaseStands, isPresentEpoch, mayBegin, wake } from "#domains/registry/owner-lease.ts";
 import { isPausedForCredit } from "#domains/registry/pause.ts";
-import type { OwnerContext } from "#domains/registry/sessions.ts";
-import { attentionRetryMs } from "#domains/registry/waits.ts";
-import { wake } from "#domains/registry/wake.ts";
+import { attentionRetryMs, type OwnerContext } from "#domains/registry/sessions.ts";
+import { columnsOf } from "#progress/state-table.ts";
 
 /** These are steps of the next attempt: they do not reset the count of failures. */
 const keepsBackoff = new Set<OrderEvent>(["prepared", "next", "pending", "unanswered"]);
@@ -167,7 +176,7 @@ const writeRegistrations = writing({
           jsonb_build_object('name_servers', input -> 'later' -> 'name_servers') AS input, at, at AS due_at
         FROM written WHERE registered_at IS NOT NULL AND input ? 'later') AS followed`,
     ),
-    // The message that says otherwise needs an operator: alarms.ts.
+    // The message that says otherwise needs an operator: `alarmsOf`.
     `contradicted AS (
      UPDATE poll_messages AS message SET needs_operator = true, outcome = 'kept' FROM written
      WHERE written.status = 'Finished' AND found #>> '{decision,is}' = 'denied'
@@ -337,4 +346,51 @@ export async function begin(context: OwnerContext, order: Order, command: string
   order.version = written.version;
   order.unwritten = [];
   return written.cl_trid;
+}
+
+/** An alarm that is raised, with a note, or resolved. */
+interface AlarmChange {
+  kind: "message" | "order" | "renewal" | "renewal-credit" | "renewal-dates" | "renewal-held";
+  subject: string;
+  note?: string;
+}
+
+function alarmsOf(before: Order, { status }: Order, outcome: Outcome): AlarmChange[] {
+  const { domain_name: subject } = before;
+  const { end } = outcome;
+  const changes = before.renewal_id === null ? alarmsAsOrder(before, outcome) : alarmsOfSchedule(before, outcome);
+  // This alarm stays open until an operator resolves it.
+  if (end?.alarm !== undefined) changes.push({ kind: "renewal-dates", subject, note: end.alarm });
+  // The name's renewal has waited for it.
+  if (before.status === "Pending" && before.kind !== "create" && isFinal(status)) {
+    changes.push({ kind: "renewal-held", subject });
+  }
+  const { decision } = before.found as FoundDecision;
+  if (status === "Finished" && decision?.is === "denied") {
+    const note = `it says "create denied" of order ${before.order_code}, but the registry holds the name for us`;
+    changes.push({ kind: "message", subject: `${before.registry_id}/${decision.message_id}`, note });
+  }
+  // An alarm about the renewal that has ended with this order.
+  if (end?.renewedUntil || end?.departure) changes.push({ kind: "renewal", subject });
+  return changes;
+}
+
+/** The alarm stays open until an outcome needs no operator. */
+function alarmsAsOrder({ order_code, operator_note }: Order, { operatorNote: note }: Outcome): AlarmChange[] {
+  const alarm = { kind: "order", subject: order_code } as const;
+  if (note !== undefined) return [{ ...alarm, note }];
+  return operator_note === null ? [] : [alarm];
+}
+
+/** About the name, until its term is over one way or the other; and about the registry, while it refuses renewals. */
+function alarmsOfSchedule(order: Order, { event, reason, operatorNote: note }: Outcome): AlarmChange[] {
+  const { domain_name, registry_id, kind } = order;
+  const changes: AlarmChange[] = note === undefined ? [] : [{ kind: "renewal", subject: domain_name, note }];
+  const credit = { kind: "renewal-credit", subject: registry_id } as const;
+  if (event === "out-of-credit") {
+    changes.push({ ...credit, note: `renewals wait for credit at ${registry_id}: ${reason}` });
+  }
+  // A delete is free, so an accepted one says nothing about the credit.
+  if (event === "answered" && kind === "renew") changes.push(credit);
+  return changes;
 }

@@ -1,6 +1,7 @@
 import Type, { type Static } from "typebox";
 import type { RowOf } from "#db/statement.ts";
 import { nameServerShape } from "#domains/name-servers/wanted.ts";
+import { lockedStatus } from "#domains/portfolio/rows.ts";
 import { domainStates, stateOf } from "#domains/portfolio/state.ts";
 import { presentTransfer, transferOf, transferShape } from "#domains/portfolio/transfer.ts";
 import type { SecDns } from "#registry/epp/commands/domain/sec-dns.ts";
@@ -23,9 +24,6 @@ export const domainColumns = {
 } as const;
 
 export type DomainRow = RowOf<typeof domainColumns>;
-
-/** RFC 5731 §2.3: with this status other registrars cannot request a transfer. */
-export const lockedStatus = "clientTransferProhibited";
 
 const dnssecShape = Type.Union(
   [

@@ -1,20 +1,28 @@
 import type { Static } from "typebox";
+import Type from "typebox";
 import type { Context } from "#context.ts";
 import {
   type ContactRole,
   checkForProfile,
   checkForRegistry,
+  contactExample,
+  contactShape,
   type GivenContacts,
   parseContacts,
 } from "#domains/contacts/contact.ts";
 import { type ContactRefs, findOtherRole, refsOf } from "#domains/contacts/stored.ts";
 import { type FoundName, type OrderedName, sealSecret } from "#domains/kinds/registration.ts";
-import { parseNameServers } from "#domains/name-servers/wanted.ts";
+import {
+  type Delegation,
+  divideNameServers,
+  nameServerShape,
+  nameServersField,
+  parseNameServers,
+} from "#domains/name-servers/wanted.ts";
 import { paidLimitReached } from "#domains/orders/paid-orders.ts";
+import { priceShape } from "#domains/register/check-names.ts";
 import { byteaText, commitOrder } from "#domains/register/commit-order.ts";
-import { type Delegation, divideNameServers } from "#domains/register/delegation.ts";
 import { findNameFacts } from "#domains/register/name-facts.ts";
-import { dryRun, requestBody } from "#domains/register/registration-shapes.ts";
 import { askAvailability, textOfObstacle } from "#domains/registry/availability.ts";
 import { findTarget, type Target } from "#domains/registry/target.ts";
 import { ApiError, invalidField, unavailable } from "#errors.ts";
@@ -26,7 +34,60 @@ import type { Money } from "#registry/epp/commands/domain/fee.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 import { parseBody } from "#use-case/body.ts";
 import { accepted } from "#use-case/check-after.ts";
+import { checkedByHand, domainName, textLike } from "#use-case/docs.ts";
 import type { Answer, UseCase, UseCaseRequest } from "#use-case/use-case.ts";
+
+const role = Type.Optional(contactShape);
+const contactsShape = Type.Object({ admin: role, tech: role, billing: role }, { title: "OtherContacts" });
+
+const requestBody = Type.Object(
+  {
+    domain_name: Type.String({ description: "In any spelling." }),
+    registrant: Type.Optional(checkedByHand(contactShape)),
+    contacts: Type.Optional(checkedByHand(contactsShape)),
+    years: Type.Optional(Type.Integer({ minimum: 1, maximum: 10, description: "By default the suffix's period." })),
+    name_servers: Type.Optional(nameServersField),
+    will_renew: Type.Optional(Type.Boolean({ default: true })),
+    dry_run: Type.Optional(Type.Boolean({ default: false, description: "Every check is made; nothing is ordered." })),
+    allocation_token: Type.Optional(
+      Type.String({ description: "The token with which the registry allocates the name (RFC 8495)." }),
+    ),
+  },
+  {
+    examples: [
+      { domain_name: "hello.example" },
+      { domain_name: "hello.example", registrant: contactExample, name_servers: ["ns1.dns-host.net"], dry_run: true },
+    ],
+  },
+);
+
+const ignored = Type.Optional(
+  Type.Array(textLike("colour"), { description: "Fields of the request that have no meaning here, and are ignored." }),
+);
+
+/** What a `dry_run` answers: what would be sent, or the order in progress. */
+const dryRun = Type.Union([
+  Type.Object(
+    {
+      domain_name: domainName,
+      years: Type.Integer({ examples: [1] }),
+      will_renew: Type.Boolean({ examples: [true] }),
+      name_servers: Type.Array(nameServerShape),
+      name_servers_later: Type.Optional(
+        Type.Array(nameServerShape, { description: "The name servers that a later order has to set." }),
+      ),
+      registrant: role,
+      contacts: Type.Optional(contactsShape),
+      price: Type.Optional(priceShape),
+      ignored,
+    },
+    { title: "DryRun" },
+  ),
+  Type.Object(
+    { domain_name: domainName, order_code: textLike("REG-G43VRN9P-AV8"), ignored },
+    { title: "DryRunOfOrdered" },
+  ),
+]);
 
 /** Only an operator ends a pause, which may take a while. */
 const pausedRetrySeconds = 60;

@@ -3,7 +3,7 @@ import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { waitForNotification } from "#db/wait.ts";
 import { isFinal, orderStatuses } from "#domains/orders/states.ts";
-import { medianSeconds, usualSeconds } from "#domains/register/usual-duration.ts";
+import { medianSeconds, usualSeconds } from "#domains/register/name-facts.ts";
 import { ApiError } from "#errors.ts";
 import { type OrderCode, parseOrderCode } from "#lib/order-code.ts";
 import { checkAfter } from "#use-case/check-after.ts";

@@ -1,5 +1,6 @@
 import type { Context } from "#context.ts";
 import type { OwnerLease } from "#domains/registry/owner-lease.ts";
+import { sleep } from "#lib/clock.ts";
 import type { SerialQueue } from "#lib/serial-queue.ts";
 import type { EppPool } from "#registry/epp/pool/pool.ts";
 import { TokenBucket } from "#registry/epp/pool/token-bucket.ts";
@@ -65,4 +66,32 @@ export function newSessions(
     queryClTrid: () => `Q-${context.random.bytes(9).toString("base64url")}`,
   };
   return sessions;
+}
+
+/** How often an order retries that waits for an operator. */
+export const operatorRetryMs = 15 * 60_000;
+/** The same for a renewal and its orders: they have weeks. */
+export const attentionRetryMs = 60 * 60_000;
+
+/** The longest that a step waits, except for a term's end, a schedule and announced maintenance. */
+export function longestWaitMs(profile: RegistryProfile): number {
+  const { backoffMaxMs, reconcileIntervalMs, settleMs, takeoverSettleMs } = profile;
+  return Math.max(backoffMaxMs, reconcileIntervalMs, settleMs, takeoverSettleMs, operatorRetryMs, attentionRetryMs);
+}
+
+/** How long to wait before asking again whether sessions are idle. */
+const busyPauseMs = 1_000;
+
+/** Waits for the lane of lookups without haste, and until no other work needs the sessions. @returns false when the work has ended */
+export async function awaitIdleTurn({ lookLane, pool }: RegistrySessions, ended: AbortSignal): Promise<boolean> {
+  const { promise: whenEnded, resolve } = Promise.withResolvers<false>();
+  const end = () => resolve(false);
+  ended.addEventListener("abort", end, { once: true });
+  try {
+    const isTurn = await Promise.race([lookLane.take({ isWanted: () => !ended.aborted }), whenEnded]);
+    while (!ended.aborted && !pool.isIdle()) await sleep(busyPauseMs, ended);
+    return isTurn && !ended.aborted;
+  } finally {
+    ended.removeEventListener("abort", end);
+  }
 }

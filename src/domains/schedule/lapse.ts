@@ -2,11 +2,9 @@
 
 import { seeAbsence, seePresence } from "#domains/compare/looks.ts";
 import { askInfo, later } from "#domains/registry/ask.ts";
-import type { RegistrySessions } from "#domains/registry/sessions.ts";
+import { attentionRetryMs, type RegistrySessions } from "#domains/registry/sessions.ts";
 import { addDays, isNextTerm, termAfter } from "#domains/registry/terms.ts";
-import { attentionRetryMs } from "#domains/registry/waits.ts";
-import type { Renewal, RenewalOutcome } from "#domains/schedule/renewals.ts";
-import { scheduledOrder } from "#domains/schedule/scheduled-order.ts";
+import { type Renewal, type RenewalOutcome, scheduledOrder } from "#domains/schedule/renewals.ts";
 import { dayMs } from "#lib/clock.ts";
 import type { DomainInfo } from "#registry/epp/commands/domain/info.ts";
 

@@ -4,9 +4,8 @@ import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { placeFollowUps } from "#domains/orders/follow-up.ts";
 import { OrderConflict, type WriteContext } from "#domains/orders/order.ts";
-import { columnsOf, stateOf } from "#domains/orders/state-columns.ts";
-import { assertLeaseStands, isPresentEpoch } from "#domains/registry/owner-lease.ts";
-import { wake } from "#domains/registry/wake.ts";
+import { assertLeaseStands, isPresentEpoch, wake } from "#domains/registry/owner-lease.ts";
+import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import {
   type RenewalEvent,
   type RenewalState,
@@ -14,6 +13,8 @@ import {
   renewalStateTable,
   renewalStatuses,
 } from "#domains/schedule/states.ts";
+import { newOrderCode } from "#lib/order-code.ts";
+import { columnsOf, stateOf } from "#progress/state-table.ts";
 
 const columns = {
   id: "int8",
@@ -201,4 +202,16 @@ const moveRenewal = statement(
 /** Moves a renewal's next step, and wakes the registry's session holder. */
 export async function rescheduleRenewal(tx: Pick<Transaction, "query">, id: number, at: Date): Promise<void> {
   await tx.query(moveRenewal, { id, at });
+}
+
+/** The order that a renewal places. Its first one has its code: no other order has these random characters. */
+export function scheduledOrder(
+  { context }: RegistrySessions,
+  { renewal_code, order_code }: Renewal,
+  kind: "renew" | "delete",
+  input: object,
+): NonNullable<RenewalOutcome["places"]> {
+  const prefix = kind === "renew" ? "REN" : "CHG";
+  const code = order_code === null ? prefix + renewal_code.slice(prefix.length) : newOrderCode(context.random, prefix);
+  return { code, kind, input };
 }

@@ -1,11 +1,10 @@
 /** What an operator sees of renewals, and the request to run one now. */
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import { attemptColumns, selectAttempts } from "#domains/orders/attempts.ts";
-import type { OrderContext } from "#domains/orders/order.ts";
-import { isSent } from "#domains/orders/scheduled-order.ts";
+import { isSent } from "#domains/orders/follow-up.ts";
+import { attemptColumns, type OrderContext, selectAttempts } from "#domains/orders/order.ts";
+import { wakeAll } from "#domains/registry/owner-lease.ts";
 import { addDays } from "#domains/registry/terms.ts";
-import { wakeAll } from "#domains/registry/wake.ts";
 import { rescheduleRenewal } from "#domains/schedule/renewals.ts";
 import {
   isRenewalOver,

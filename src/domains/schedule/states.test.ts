@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { columnsOf } from "#domains/orders/state-columns.ts";
 import {
   isRenewalOver,
   nextRenewalState,
@@ -11,6 +10,7 @@ import {
   renewalStatuses,
   renewalTransitions,
 } from "#domains/schedule/states.ts";
+import { columnsOf } from "#progress/state-table.ts";
 
 /** The rows that docs/states.md explains, a second time: row, state, event, next state. */
 const expected = `

@@ -6,8 +6,7 @@
  * `delete`), and whose end it follows.
  */
 
-import { type StateColumns, stateOf } from "#domains/orders/state-columns.ts";
-import { stateTable, type TransitionRow } from "#progress/state-table.ts";
+import { type StateColumns, stateOf, stateTable, type TransitionRow } from "#progress/state-table.ts";
 
 export const renewalStatuses = ["Scheduled", "Processing", "Attention", "Lapsing", "Renewed", "Ended"] as const;
 export type RenewalStatus = (typeof renewalStatuses)[number];

@@ -2,13 +2,17 @@
 import { OrderConflict } from "#domains/orders/order.ts";
 import { isRenewalHeld, onName } from "#domains/orders/turns.ts";
 import { later } from "#domains/registry/ask.ts";
-import { holdMaintenance } from "#domains/registry/maintenance.ts";
 import { LeaseLost } from "#domains/registry/owner-lease.ts";
-import type { RegistrySessions } from "#domains/registry/sessions.ts";
-import { attentionRetryMs } from "#domains/registry/waits.ts";
+import { holdMaintenance } from "#domains/registry/pause.ts";
+import { attentionRetryMs, type RegistrySessions } from "#domains/registry/sessions.ts";
 import { waitForEnd } from "#domains/schedule/lapse.ts";
-import { findRenewal, type Renewal, type RenewalOutcome, writeRenewal } from "#domains/schedule/renewals.ts";
-import { scheduledOrder } from "#domains/schedule/scheduled-order.ts";
+import {
+  findRenewal,
+  type Renewal,
+  type RenewalOutcome,
+  scheduledOrder,
+  writeRenewal,
+} from "#domains/schedule/renewals.ts";
 import { type RenewalEvent, renewalState } from "#domains/schedule/states.ts";
 import { backoffMs } from "#lib/backoff.ts";
 import { progressRows } from "#progress/rows.ts";

@@ -5,7 +5,7 @@
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import { cancelScheduledOrder, isSent } from "#domains/orders/scheduled-order.ts";
+import { cancelScheduledOrder, isSent } from "#domains/orders/follow-up.ts";
 import { rescheduleRenewal } from "#domains/schedule/renewals.ts";
 import { renewalStatuses } from "#domains/schedule/states.ts";
 

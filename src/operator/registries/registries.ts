@@ -1,6 +1,5 @@
 import type { Command } from "commander";
-import { setMaintenance } from "#domains/registry/maintenance.ts";
-import { pauseCreates, resumeCreatesPausedFor } from "#domains/registry/pause.ts";
+import { pauseCreates, resumeCreatesPausedFor, setMaintenance } from "#domains/registry/pause.ts";
 import { listRegistries, reportRegistry } from "#domains/registry/report.ts";
 import { pointInTime, printableText } from "#operator/arguments.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand, type Printable } from "#operator/command.ts";

@@ -4,7 +4,6 @@
  * registry's, the order fetches it, or makes the registry send it to the holder.
  */
 import { statement } from "#db/statement.ts";
-import type { AuthCodeInput } from "#domains/orders/auth-codes.ts";
 import { type OrderKind, type Plan, whileHeld } from "#domains/orders/kind.ts";
 import { type Order, secretRow } from "#domains/orders/order.ts";
 import { describeAnswer } from "#domains/orders/send.ts";
@@ -28,6 +27,9 @@ const keepIssued = statement(
 
 /** RFC 5730 §3. */
 const doneCode = 1000;
+
+/** What an order of the kind `auth-code` asks for: a code to read, or the end of an earlier one. */
+export type AuthCodeInput = { readable_hours: number } | { replaces: string };
 
 export const authCodeKind: OrderKind = {
   name: "auth-code",

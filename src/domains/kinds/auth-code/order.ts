@@ -1,9 +1,8 @@
 /** POST /domains/<domain_name>/auth-code: 202 and an order, whose end makes the code readable. */
 import type { Context } from "#context.ts";
-import { authCodeKind } from "#domains/kinds/auth-code/kind.ts";
-import type { AuthCodeInput } from "#domains/orders/auth-codes.ts";
+import { type AuthCodeInput, authCodeKind } from "#domains/kinds/auth-code/kind.ts";
 import { type LockedName, placeAnswers, placeChange } from "#domains/orders/place.ts";
-import { lockedStatus } from "#domains/portfolio/present.ts";
+import { lockedStatus } from "#domains/portfolio/rows.ts";
 import { ApiError } from "#errors.ts";
 import { newAuthCode } from "#lib/auth-code.ts";
 import { dayMs } from "#lib/clock.ts";

@@ -5,8 +5,7 @@
 
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { authCodeKind } from "#domains/kinds/auth-code/kind.ts";
-import type { AuthCodeInput } from "#domains/orders/auth-codes.ts";
+import { type AuthCodeInput, authCodeKind } from "#domains/kinds/auth-code/kind.ts";
 import { insertOrder } from "#domains/orders/place.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { dayMs } from "#lib/clock.ts";

@@ -10,22 +10,26 @@
 import { raiseAlarm } from "#alarms.ts";
 import type { OrderKind, OrderKinds } from "#domains/orders/kind.ts";
 import {
+  countedAttempts,
   type FoundDecision,
   findOrder,
+  mayBeCancelled,
   type Order,
   OrderConflict,
   type Outcome,
+  unansweredAttempts,
   type WriteContext,
 } from "#domains/orders/order.ts";
+import { lostAnswer } from "#domains/orders/send.ts";
 import { isFinal, orderState } from "#domains/orders/states.ts";
-import { step } from "#domains/orders/steps/step.ts";
-import { onName } from "#domains/orders/turns.ts";
+import { lookAtPending, settle, verifyAnswered, verifyLost } from "#domains/orders/steps/lookup.ts";
+import { sendNext } from "#domains/orders/steps/next-command.ts";
+import { isHeld, onName, yieldToNewer } from "#domains/orders/turns.ts";
 import { applyEvent, write } from "#domains/orders/write.ts";
 import { later } from "#domains/registry/ask.ts";
-import { holdMaintenance } from "#domains/registry/maintenance.ts";
 import { LeaseLost } from "#domains/registry/owner-lease.ts";
-import type { RegistrySessions } from "#domains/registry/sessions.ts";
-import { attentionRetryMs, operatorRetryMs } from "#domains/registry/waits.ts";
+import { holdMaintenance } from "#domains/registry/pause.ts";
+import { attentionRetryMs, operatorRetryMs, type RegistrySessions } from "#domains/registry/sessions.ts";
 import { backoffMs } from "#lib/backoff.ts";
 import { dayMs } from "#lib/clock.ts";
 import { isSuccess } from "#registry/epp/codes.ts";
@@ -69,6 +73,44 @@ async function stepOnce(sessions: RegistrySessions, read: Order, kind: OrderKind
   }
   return record(sessions, order, withDelay(sessions, order, withAlarm(sessions, order, outcome, wasAway)));
 }
+
+/** How often an order asks whether its turn has come, should it miss the end of the one before it. */
+const turnMs = 30_000;
+
+/** What an order does in its state; states.ts says what follows. Sends at most one command that changes the name. */
+async function step(sessions: RegistrySessions, order: Order, kind: OrderKind): Promise<Outcome> {
+  const state = orderState(order);
+  if (order.cancel_requested_at !== null && mayBeCancelled(order)) {
+    return { event: "cancel", reason: "cancelled by the operator" };
+  }
+  const newer = state === "NotProvisioned" ? undefined : await yieldToNewer(sessions, order, kind);
+  // The process that sent it is gone: it may have been executed.
+  const isInDoubt = unansweredAttempts(countedAttempts(order, kind)).length > 0;
+  if (state === "Processing (send)" && isInDoubt) return lostAnswer(sessions);
+  if (order.settle_as !== null) return settle(sessions, order, kind);
+  switch (state) {
+    case "NotProvisioned": {
+      if (await mustYield(sessions, order, kind)) return { nextStepAt: later(sessions, turnMs) };
+      return (await kind.start?.(sessions, order)) ?? { event: "started", isFree: true };
+    }
+    case "Processing (send)":
+      if (newer !== undefined) return { event: "superseded", reason: `superseded by ${newer}` };
+      if (await mustYield(sessions, order, kind)) return { nextStepAt: later(sessions, turnMs) };
+      return sendNext(sessions, order, kind);
+    case "Processing (verify: answered)":
+      return verifyAnswered(sessions, order, kind);
+    case "Processing (verify: lost)":
+      return verifyLost(sessions, order, kind);
+    case "Pending":
+      return lookAtPending(sessions, order, kind);
+    default:
+      throw new Error(`an order in ${state} has no step`);
+  }
+}
+
+/** Whether another order about the name goes first. */
+const mustYield = async (sessions: RegistrySessions, order: Order, { needsNoTurn }: OrderKind) =>
+  !needsNoTurn && (await isHeld(sessions, order));
 
 /** Whether the order is not due yet, or the registry is in maintenance, which does not count as a failure. */
 async function mustWait({ context }: RegistrySessions, order: Order): Promise<boolean> {

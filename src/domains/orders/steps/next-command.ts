@@ -3,13 +3,11 @@
  * arrive.
  */
 
-import { countedAttempts, ofEarlierOwners } from "#domains/orders/attempts.ts";
-import type { Answer, FoundFee, OrderKind, Plan } from "#domains/orders/kind.ts";
-import type { Order, Outcome } from "#domains/orders/order.ts";
+import type { Answer, OrderKind, Plan } from "#domains/orders/kind.ts";
+import { countedAttempts, type Order, type Outcome, ofEarlierOwners } from "#domains/orders/order.ts";
 import { configurationCodes, meaningOf } from "#domains/orders/result-codes.ts";
 import { describeAnswer, lostAnswer, type Sent, send } from "#domains/orders/send.ts";
-import { lookAndPlan, lookupFailed, outcomeOf, purposesOf, refusalOf } from "#domains/orders/steps/lookup.ts";
-import { type AgreedPrice, agreePrice } from "#domains/registry/agree-price.ts";
+import { lookAndPlan, outcomeOf, purposesOf, refusalOf } from "#domains/orders/steps/lookup.ts";
 import { askInfo, askInfoOn, askOn, later } from "#domains/registry/ask.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
 import { dayMs } from "#lib/clock.ts";
@@ -37,27 +35,17 @@ export async function sendNext(sessions: RegistrySessions, order: Order, kind: O
   return "instead" in command ? command.instead : sendPlanned(sessions, order, kind, command);
 }
 
-/** The command of a plan, with the price that is agreed to; or what happens in its place. */
+/** The command of a plan, or what happens in its place. */
 async function commandOf(
   sessions: RegistrySessions,
   order: Order,
   kind: OrderKind,
-  { command, found, priced }: Extract<Plan, { is: "send" }>,
+  { command, found }: Extract<Plan, { is: "send" }>,
 ): Promise<EppCommand<unknown> | { instead: Outcome }> {
   const made = "make" in command ? await command.make() : command;
   if ("instead" in made) return { instead: outcomeOf(sessions, kind, order, made.instead) };
-  // After the lookup, so that nothing is asked about a command that is not sent, and no price decides about one that was.
-  const by = order.renewal_id === null ? "order" : "schedule";
-  const price = priced && (await agreePrice(sessions, order.domain_name, priced.asked, by));
-  if (price && price.is !== "agreed") return { instead: refusalOf(kind, order, notAgreed(order, price)) };
-  order.found = { ...(order.found as object), ...found, fee: price?.fee } satisfies FoundFee;
-  return priced && price?.fee ? priced.withFee(price.fee) : made;
-}
-
-function notAgreed(order: Order, price: Exclude<AgreedPrice, { is: "agreed" }>): Outcome {
-  const { reason } = price;
-  if (price.is === "refused") return { event: "rejected", reason, shown: order.shown };
-  return lookupFailed(order, reason, price.needsOperator ? reason : undefined);
+  order.found = { ...(order.found as object), ...found };
+  return made;
 }
 
 /**

@@ -3,7 +3,10 @@
  * one only up to what the operator's policy allows: for what a reseller orders, and for what the schedule renews by itself, each
  * with a maximum of its own. A create's price is usually agreed to earlier, when its name is checked.
  */
+import type { FoundFee, Making } from "#domains/orders/kind.ts";
+import type { Order } from "#domains/orders/order.ts";
 import { type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
+import type { EppCommand } from "#registry/epp/command.ts";
 import type { Money } from "#registry/epp/commands/domain/fee.ts";
 import { EppCheckRefused } from "#registry/epp/errors.ts";
 import type { NamePrice, PaidCommand, PremiumPolicy } from "#registry/premium.ts";
@@ -59,3 +62,31 @@ function describeRefusal(asked: PaidCommand, { price, ordinary }: NamePrice): st
 
 /** Without the traces of a product of floats. */
 const plain = (amount: number) => String(Number(amount.toFixed(6)));
+
+/**
+ * A command that is sent with its price once that is agreed to. It is asked after the lookup, so that nothing is asked about a command
+ * that is not sent, and no price decides about one that was.
+ */
+export const atAgreedPrice = (
+  sessions: RegistrySessions,
+  order: Order,
+  asked: PaidCommand,
+  withFee: (fee?: Money) => EppCommand<unknown>,
+): Making => ({
+  name: withFee().name,
+  async make() {
+    const price = await agreePrice(
+      sessions,
+      order.domain_name,
+      asked,
+      order.renewal_id === null ? "order" : "schedule",
+    );
+    if (price.is === "refused") return { instead: { is: "refused", as: "rejected", reason: price.reason } };
+    if (price.is === "unknown") {
+      const { reason, needsOperator } = price;
+      return { instead: { is: "unknown", reason, ...(needsOperator && { operatorNote: reason }) } };
+    }
+    order.found = { ...(order.found as object), fee: price.fee } satisfies FoundFee;
+    return withFee(price.fee);
+  },
+});

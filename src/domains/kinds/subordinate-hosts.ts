@@ -1,11 +1,13 @@
 /**
- * Hosts that other names use, below a name that is deleted: they get a name below the profile's sacrificial suffix (RFC 5732 §3.2.5),
+ * Hosts below a name that is deleted. Those that other names use get a name below the profile's sacrificial suffix (RFC 5732 §3.2.5),
  * and the names that use them follow (docs/decisions/0021-hosts-in-use-are-renamed.md).
  */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import type { Order } from "#domains/orders/order.ts";
+import type { Ask } from "#domains/registry/ask.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
+import { type HostInfo, hostInfo } from "#registry/epp/commands/host/info.ts";
 
 /** A host's name before and after. */
 export interface Renamed {
@@ -46,4 +48,24 @@ export async function showRename(
 ): Promise<void> {
   const note = `name_servers: "${from}" became "${to}" with an order to delete ${name}`;
   await context.database.query(rename, { registry_id, name, from, to, note, now: context.clock.now() });
+}
+
+export type SeenHosts = { is: "hosts"; hosts: HostInfo[] } | { is: "unknown"; reason: string };
+
+/** Hosts that do not exist are left out. Never throws. @param names in lower case, as the hosts then have them */
+export async function lookAtHosts(ask: Ask, names: readonly string[]): Promise<SeenHosts> {
+  const hosts: HostInfo[] = [];
+  try {
+    for (const name of names) {
+      const { code, data } = await ask(hostInfo(name));
+      if (code === 2303) continue;
+      if (code !== 1000 || !data) return { is: "unknown", reason: `info about ${name} was answered with ${code}` };
+      const isPending = data.statuses.some((status) => status.startsWith("pending"));
+      if (isPending) return { is: "unknown", reason: `a change of ${name} is pending` };
+      hosts.push({ ...data, name });
+    }
+  } catch (error) {
+    return { is: "unknown", reason: error instanceof Error ? error.message : String(error) };
+  }
+  return { is: "hosts", hosts };
 }
