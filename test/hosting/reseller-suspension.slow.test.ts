@@ -20,9 +20,7 @@ interface Shown extends Account {
 }
 
 async function ready(identifier: string): Promise<number> {
-  const id = await stage.create(identifier);
-  await stage.advance(id);
-  assert.equal((await stage.read(identifier)).status, "Ready");
+  const id = await stage.ready(identifier);
   await put(identifier);
   return id;
 }
