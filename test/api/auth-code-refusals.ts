@@ -1,5 +1,6 @@
 /** Requests for auth codes that are refused because of the name's registry or statuses. */
 import type { TestGateway, TestReseller } from "../harness/gateway.ts";
+import { insertDomains } from "../harness/insert-domains.ts";
 import { runSql } from "../harness/sql.ts";
 
 export const registriesWithoutCodes = [
@@ -9,16 +10,13 @@ export const registriesWithoutCodes = [
 ];
 
 /** Gives the reseller a name, registered now, at each of these registries. */
-export async function insertNamesWithoutCodes({ databaseUrl }: TestGateway, { id }: TestReseller): Promise<void> {
-  for (const registry of registriesWithoutCodes) {
-    await runSql(
-      databaseUrl,
-      `INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date, registry_ex_date,
-         will_renew, status)
-       VALUES ('own.' || $1, $2, $1, now(), now() + interval '1 year', now() + interval '1 year', true, 'ok')`,
-      [registry.id, id],
-    );
-  }
+export async function insertNamesWithoutCodes({ databaseUrl }: TestGateway, reseller: TestReseller): Promise<void> {
+  const domains = registriesWithoutCodes.map(({ id }) => ({
+    name: `own.${id}`,
+    registryId: id,
+    expiresAt: "2099-01-01",
+  }));
+  await insertDomains(databaseUrl, reseller, domains);
 }
 
 /** By code. */

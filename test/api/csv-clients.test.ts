@@ -6,8 +6,8 @@ import { ConnectionError } from "../../client/sdk/errors.ts";
 import { instantClock } from "../../client/testing/instant-clock.ts";
 import { runCli } from "../../client/testing/run-cli.ts";
 import { startTestGateway } from "../harness/gateway.ts";
+import { insertDomains } from "../harness/insert-domains.ts";
 import { createManualClock } from "../harness/manual-clock.ts";
-import { runSql } from "../harness/sql.ts";
 
 // The command line's clock in tests.
 const clock = createManualClock(1_800_000_000);
@@ -18,11 +18,8 @@ const url = `${gateway.url}/v1`;
 const client = createClient({ url, apiKey, apiSecret: secret.reveal(), clock: instantClock(), retriesMax: 0 });
 const env = { DEEDHOUSE_API_KEY: apiKey, DEEDHOUSE_API_SECRET: secret.reveal() };
 const namesCount = 5_000;
-await runSql(
-  gateway.databaseUrl,
-  `INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date, registry_ex_date, will_renew, status)
-   SELECT 'name-' || n || '.example', ${reseller.id}, 'sandbox', now(), now(), now(), n > 1, 'ok' FROM generate_series(1, ${namesCount}) AS n`,
-);
+const names = Array.from({ length: namesCount }, (_, at) => ({ name: `name-${at + 1}.example`, willRenew: at > 0 }));
+await insertDomains(gateway.databaseUrl, reseller, names);
 
 const linesOf = (text: string) => text.split("\r\n").slice(1, -1);
 async function textOf(parts: AsyncIterable<Uint8Array>): Promise<string> {

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { assertError, assertFullForm } from "../harness/assert-reply.ts";
 import { startTestGateway, type TestReseller } from "../harness/gateway.ts";
+import { insertDomains } from "../harness/insert-domains.ts";
 import type { Reply } from "../harness/signed-request.ts";
-import { runSql } from "../harness/sql.ts";
 
 const gateway = await startTestGateway({ after }, { worker: false });
 const reseller = await gateway.addReseller();
@@ -11,13 +11,10 @@ const rival = await gateway.addReseller();
 
 /** Names with an expiry in the year 2030 and a wish to renew. */
 const add = (owner: TestReseller, names: [name: string, expiresAt: string, willRenew: boolean][]) =>
-  runSql(
+  insertDomains(
     gateway.databaseUrl,
-    `INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date, registry_ex_date,
-       will_renew, status)
-     SELECT name, $1, 'sandbox', now(), expires_at, expires_at, will_renew, 'ok'
-     FROM json_to_recordset($2) AS added(name text, expires_at timestamptz, will_renew bool)`,
-    [owner.id, JSON.stringify(names.map(([name, expires_at, will_renew]) => ({ name, expires_at, will_renew })))],
+    owner,
+    names.map(([name, expiresAt, willRenew]) => ({ name, expiresAt, willRenew })),
   );
 await add(reseller, [
   ["shop.example", "2030-03-01T00:00:00Z", true],

@@ -2,21 +2,16 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { assertError, assertFullForm } from "../harness/assert-reply.ts";
 import { startTestGateway } from "../harness/gateway.ts";
-import { runSql } from "../harness/sql.ts";
+import { insertDomains } from "../harness/insert-domains.ts";
 
 const gateway = await startTestGateway({ after }, { worker: false });
 const reseller = await gateway.addReseller();
 const rival = await gateway.addReseller();
-await runSql(
-  gateway.databaseUrl,
-  `INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date, registry_ex_date,
-     will_renew, status, delegation)
-   VALUES ('xn--mller-kva.example', $1, 'sandbox', '2026-04-18T07:45:21.187Z', '2027-04-18T07:45:21.1Z', now(), false,
-           'ok', '[{"name": "ns1.dns.example"}]'),
-          ('plain.example', $1, 'sandbox', now(), now(), now(), true, 'ok', '[]'),
-          ('rivals.example', $2, 'sandbox', now(), now(), now(), true, 'ok', '[]')`,
-  [reseller.id, rival.id],
-);
+const dates = { registeredAt: "2026-04-18T07:45:21.187Z", expiresAt: "2027-04-18T07:45:21.1Z" };
+const delegation = [{ name: "ns1.dns.example" }];
+const muller = { name: "xn--mller-kva.example", ...dates, willRenew: false, delegation };
+await insertDomains(gateway.databaseUrl, reseller, [muller, "plain.example"]);
+await insertDomains(gateway.databaseUrl, rival, ["rivals.example"]);
 const read = (name: string, prefix = "") => gateway.send(reseller, "GET", `${prefix}/domains/${name}`);
 
 test("a domain has the three promised fields first, with timestamps in UTC and milliseconds", async () => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { assertError, assertFullForm } from "../harness/assert-reply.ts";
 import { startTestGateway, type TestReseller } from "../harness/gateway.ts";
+import { insertDomains } from "../harness/insert-domains.ts";
 import { dumpDatabase, runSql } from "../harness/sql.ts";
 import { until } from "../orders/judge.ts";
 
@@ -224,14 +225,8 @@ test("the password is stored only as a sealed hash: no row of the database conta
 
 test("abuse 2, abuse 24: another reseller's account, and a name that is or is under another's domain, are not available", async () => {
   await create({ identifier: "rivals-site.example" }, rival);
-  await runSql(
-    databaseUrl,
-    `INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date, registry_ex_date,
-       will_renew, status)
-     VALUES ('rivals.test', $1, 'sandbox', now(), now(), now(), true, 'ok'),
-            ('mine.test', $2, 'sandbox', now(), now(), now(), true, 'ok')`,
-    [rival.id, reseller.id],
-  );
+  await insertDomains(databaseUrl, rival, ["rivals.test"]);
+  await insertDomains(databaseUrl, reseller, ["mine.test"]);
   const texts = new Set<string>();
   for (const identifier of ["rivals-site.example", "rivals.test", "shop.rivals.test", "a.b.RIVALS.test"]) {
     const reply = await create({ identifier });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { assertError, assertFullForm } from "../harness/assert-reply.ts";
 import { startTestGateway, type TestReseller } from "../harness/gateway.ts";
+import { insertDomains } from "../harness/insert-domains.ts";
 import { linksOf } from "../harness/link-header.ts";
 import type { Reply } from "../harness/signed-request.ts";
 import { runSql } from "../harness/sql.ts";
@@ -14,14 +15,7 @@ const lists = [
   {
     path: "/domains",
     nameOf: (row: Record<string, string>) => row.domain_name,
-    add: (reseller: TestReseller, names: string[]) =>
-      runSql(
-        gateway.databaseUrl,
-        `INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date,
-           registry_ex_date, will_renew, status)
-         SELECT name, $1, 'sandbox', now(), now(), now(), true, 'ok' FROM unnest($2::text[]) AS name`,
-        [reseller.id, names],
-      ),
+    add: (reseller: TestReseller, names: string[]) => insertDomains(gateway.databaseUrl, reseller, names),
     remove: (names: string[]) =>
       runSql(gateway.databaseUrl, "DELETE FROM domains WHERE domain_name = ANY ($1)", [names]),
   },

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startApiProcess } from "../harness/api-process.ts";
 import { startTestGateway } from "../harness/gateway.ts";
+import { insertDomains } from "../harness/insert-domains.ts";
 import { eventually } from "../harness/running-system.ts";
 import { sendSigned } from "../harness/signed-request.ts";
 import { runSql } from "../harness/sql.ts";
@@ -11,13 +12,10 @@ const held = { headers: { prefer: "wait=30" } };
 test("an api that stops answers what it holds with what is known, and exits with 0", async (t) => {
   const gateway = await startTestGateway(t, { worker: false });
   const api = await startApiProcess(t, gateway);
-  const { key, id } = await gateway.addReseller();
-  await runSql(
-    gateway.databaseUrl,
-    `INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date, registry_ex_date,
-       will_renew, status, statuses)
-     VALUES ('held.example', ${id}, 'sandbox', '2026-01-01', '2099-01-01', '2099-01-01', true, 'ok', '{ok}')`,
-  );
+  const reseller = await gateway.addReseller();
+  const { key } = reseller;
+  const domain = { name: "held.example", expiresAt: "2099-01-01", statuses: ["ok"] };
+  await insertDomains(gateway.databaseUrl, reseller, [domain]);
   const { clock } = gateway.context;
   const events = sendSigned({ url: api.url, key, clock, method: "GET", target: "/events", ...held });
   const body = { transfer_locked: true };

@@ -3,6 +3,7 @@ import { after, test } from "node:test";
 import { unixSeconds } from "#lib/clock.ts";
 import { assertError, assertFullForm } from "../harness/assert-reply.ts";
 import { startTestGateway, type TestReseller } from "../harness/gateway.ts";
+import { insertDomains } from "../harness/insert-domains.ts";
 import { createManualClock } from "../harness/manual-clock.ts";
 import { newNonce, type Reply, type SignedRequestOptions } from "../harness/signed-request.ts";
 import { runSql } from "../harness/sql.ts";
@@ -290,11 +291,10 @@ test("every answer has the rate limit's four headers and names in lower case, an
 
 test("a take of 99999 is answered with 100 rows", async () => {
   const many = await gateway.addReseller();
-  await runSql(
+  await insertDomains(
     databaseUrl,
-    `INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date, registry_ex_date,
-       will_renew, status)
-     SELECT 'many-' || n || '.example', ${many.id}, 'sandbox', now(), now(), now(), true, 'ok' FROM generate_series(1, 130) AS n`,
+    many,
+    Array.from({ length: 130 }, (_, at) => `many-${at + 1}.example`),
   );
   const page = await send("GET", "/v2/domains?skip=0&take=99999", {}, many);
   assert.equal(page.status, 200);

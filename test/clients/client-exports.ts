@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { startFaultRelay } from "../harness/fault-relay.ts";
 import { startTestGateway } from "../harness/gateway.ts";
-import { runSql } from "../harness/sql.ts";
+import { insertDomains } from "../harness/insert-domains.ts";
 import { type Language, startForeignClient } from "./foreign-client.ts";
 
 /** About 10 MB: more than a library takes as an answer of JSON. */
@@ -29,14 +29,10 @@ export async function testExports(language: Language): Promise<void> {
 
   const stage = async (names: number, retriesMax = 3) => {
     const reseller = await gateway.addReseller();
-    await runSql(
-      gateway.databaseUrl,
-      `INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date, registry_ex_date,
-         will_renew, status, delegation)
-       SELECT 'name-' || n || '-${reseller.id}.example', ${reseller.id}, 'sandbox', now(), now(), now(), n > 1, 'ok',
-         '[{"name": "ns1.long-name-of-a-name-server.example"}, {"name": "ns2.long-name-of-a-name-server.example"}]'
-       FROM generate_series(1, ${names}) AS n`,
-    );
+    const delegation = [1, 2].map((n) => ({ name: `ns${n}.long-name-of-a-name-server.example` }));
+    const domainOf = (n: number) => ({ name: `name-${n}-${reseller.id}.example`, willRenew: n > 1, delegation });
+    const domains = Array.from({ length: names }, (_, at) => domainOf(at + 1));
+    await insertDomains(gateway.databaseUrl, reseller, domains);
     const settings = { url: `http://127.0.0.1:${relay.port}/v1`, apiKey: reseller.key.id, isInstant: true, retriesMax };
     const apiSecret = reseller.key.secret.reveal();
     const client = await startForeignClient({ after }, language, { ...settings, apiSecret });

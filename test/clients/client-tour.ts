@@ -8,7 +8,7 @@ import { ada } from "../harness/contacts.ts";
 import type { Scope } from "../harness/database.ts";
 import { type FaultRelay, startFaultRelay } from "../harness/fault-relay.ts";
 import { startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
-import { runSql } from "../harness/sql.ts";
+import { insertDomains } from "../harness/insert-domains.ts";
 import { type Fields, type ForeignClient, type Language, startForeignClient } from "./foreign-client.ts";
 
 const name = "toured.example";
@@ -187,14 +187,8 @@ async function transfer(tour: Tour): Promise<void> {
 
 async function page({ client, gateway, reseller, relay }: Tour): Promise<void> {
   const names = Array.from({ length: namesCount }, (_, at) => `many-${String(at).padStart(3, "0")}.example`);
-  await runSql(
-    gateway.databaseUrl,
-    `INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date,
-       registry_ex_date, will_renew, status)
-     SELECT name, $1, 'sandbox', now(), now() + interval '1 year', now() + interval '1 year', right(name, 9) <> '7.example', 'ok'
-     FROM unnest($2::text[]) AS name`,
-    [reseller.id, names],
-  );
+  const domains = names.map((name) => ({ name, expiresAt: "2099-01-01", willRenew: !name.endsWith("7.example") }));
+  await insertDomains(gateway.databaseUrl, reseller, domains);
   const before = relay.carried.length;
   const all = await client.data<Fields[]>("domains.list", { namePrefix: "many-" });
   assert.deepEqual(

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
-import { startTestGateway } from "../harness/gateway.ts";
+import { clientEnvironment, startTestGateway } from "../harness/gateway.ts";
 import { repository } from "../harness/running-system.ts";
 import { php } from "./foreign-client.ts";
 
@@ -19,13 +19,7 @@ const skip = php.skip;
 
 const gateway = await startTestGateway({ after }, { node: true });
 await gateway.addPack();
-const { key } = await gateway.addReseller();
-const env = {
-  PATH: process.env.PATH,
-  DEEDHOUSE_URL: gateway.url,
-  DEEDHOUSE_API_KEY: key.id,
-  DEEDHOUSE_API_SECRET: key.secret.reveal(),
-};
+const env = clientEnvironment(gateway, await gateway.addReseller());
 
 test("every file of the library is valid PHP", { skip }, () => {
   const folder = join(repository, "client/php/src");

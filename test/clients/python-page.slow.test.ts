@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
-import { startTestGateway } from "../harness/gateway.ts";
+import { clientEnvironment, startTestGateway } from "../harness/gateway.ts";
 import { repository } from "../harness/running-system.ts";
 
 const page = readFileSync(join(repository, "docs/clients-python.md"), "utf8");
@@ -22,13 +22,7 @@ const skip = interpreter ? false : "python3-wheel is not installed";
 
 const gateway = await startTestGateway({ after }, { node: true });
 await gateway.addPack();
-const { key } = await gateway.addReseller();
-const env = {
-  PATH: process.env.PATH,
-  DEEDHOUSE_URL: gateway.url,
-  DEEDHOUSE_API_KEY: key.id,
-  DEEDHOUSE_API_SECRET: key.secret.reveal(),
-};
+const env = clientEnvironment(gateway, await gateway.addReseller());
 
 test("every program of the page runs with the installed library", { skip }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "deedhouse-python-"));

@@ -9,7 +9,7 @@ import { transferFrame } from "../../sandbox/registry/test/frames.ts";
 import { RawClient } from "../../sandbox/registry/test/raw-client.ts";
 import { ada } from "../harness/contacts.ts";
 import { startTestGateway } from "../harness/gateway.ts";
-import { runSql } from "../harness/sql.ts";
+import { insertDomains } from "../harness/insert-domains.ts";
 import { methodsOf } from "./client-methods.ts";
 
 const name = "toured.example";
@@ -143,14 +143,8 @@ test("gives the name to another registrar", async () => {
 
 test("pages through lists without a gap or a repeat, when items are needed", async () => {
   const names = Array.from({ length: namesCount }, (_, at) => `many-${String(at).padStart(3, "0")}.example`);
-  await runSql(
-    gateway.databaseUrl,
-    `INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date,
-       registry_ex_date, will_renew, status)
-     SELECT name, $1, 'sandbox', now(), now() + interval '1 year', now() + interval '1 year', true, 'ok'
-     FROM unnest($2::text[]) AS name`,
-    [resellerId, names],
-  );
+  const domains = names.map((name) => ({ name, expiresAt: "2099-01-01" }));
+  await insertDomains(gateway.databaseUrl, { id: resellerId }, domains);
   const before = requests;
   const all = await listed(noted.domains.list({ namePrefix: "many-" }));
   assert.deepEqual(

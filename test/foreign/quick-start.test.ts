@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
-import { startTestGateway } from "../harness/gateway.ts";
+import { clientEnvironment, startTestGateway } from "../harness/gateway.ts";
 import { repository, runTool } from "../harness/running-system.ts";
 
 const page = readFileSync(join(repository, "docs/start.md"), "utf8");
@@ -26,13 +26,7 @@ const runs: Record<string, { file: string; command: string[]; probe: string[]; n
 };
 
 const gateway = await startTestGateway({ after }, { registry: { expectedSeconds: 1 } });
-const { key } = await gateway.addReseller();
-const env = {
-  PATH: process.env.PATH,
-  DEEDHOUSE_URL: gateway.url,
-  DEEDHOUSE_API_KEY: key.id,
-  DEEDHOUSE_API_SECRET: key.secret.reveal(),
-};
+const env = clientEnvironment(gateway, await gateway.addReseller());
 const folder = mkdtempSync(join(tmpdir(), "deedhouse-start-"));
 after(() => rmSync(folder, { recursive: true }));
 

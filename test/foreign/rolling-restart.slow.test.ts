@@ -4,6 +4,7 @@ import { type TestContext, test } from "node:test";
 import { type ApiProcess, startApiProcess } from "../harness/api-process.ts";
 import { freePorts } from "../harness/free-ports.ts";
 import { startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
+import { insertDomains } from "../harness/insert-domains.ts";
 import { pageExamples, proxyFolder, runHaproxy, runNginx, whyNot } from "../harness/proxy-programs.ts";
 import { eventually } from "../harness/running-system.ts";
 import { authorize } from "../harness/signed-request.ts";
@@ -94,12 +95,8 @@ for (const name of ["haproxy", "nginx"] as const) {
     const gateway = await startTestGateway(t, { worker: false });
     const apis = await startTwoApis(t, gateway);
     const reseller = await gateway.addReseller({ rateLimit: 1_000_000 });
-    await runSql(
-      gateway.databaseUrl,
-      `INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date, registry_ex_date,
-         will_renew, status, statuses)
-       VALUES ('rolling.example', ${reseller.id}, 'sandbox', '2026-01-01', '2099-01-01', '2099-01-01', true, 'ok', '{ok}')`,
-    );
+    const domain = { name: "rolling.example", expiresAt: "2099-01-01", statuses: ["ok"] };
+    await insertDomains(gateway.databaseUrl, reseller, [domain]);
     const [port = 0] = await freePorts(1);
     await programs[name](
       t,

@@ -118,6 +118,14 @@ export interface TestGateway {
   startWorker(): Promise<void>;
 }
 
+/** The environment of a program that calls the gateway for a reseller. */
+export const clientEnvironment = ({ url }: TestGateway, { key }: TestReseller) => ({
+  PATH: process.env.PATH,
+  DEEDHOUSE_URL: url,
+  DEEDHOUSE_API_KEY: key.id,
+  DEEDHOUSE_API_SECRET: key.secret.reveal(),
+});
+
 const testProfile = {
   fullName: "Rita Reseller",
   organisation: "Reseller Ltd",

@@ -1,9 +1,9 @@
 import type { TestContext } from "node:test";
 import { startApiProcess } from "./api-process.ts";
 import { startTestGateway } from "./gateway.ts";
+import { insertDomains } from "./insert-domains.ts";
 import { callsToReset, resetAtRandom } from "./random-resets.ts";
 import { seededRandom } from "./seeded-random.ts";
-import { runSql } from "./sql.ts";
 
 const seedDefault = 21;
 const resellersCount = 4;
@@ -18,14 +18,15 @@ export async function startResetApi(t: TestContext) {
   const resellers = await Promise.all(
     Array.from({ length: resellersCount }, () => gateway.addReseller({ rateLimit: 1_000_000 })),
   );
-  await runSql(
-    gateway.databaseUrl,
-    `INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date, registry_ex_date,
-       will_renew, status, statuses, delegation)
-     SELECT 'name-' || n || '.example', (ARRAY[${resellers.map(({ id }) => id).join()}])[n % ${resellersCount} + 1], 'sandbox',
-       '2026-01-01', '2099-01-01', '2099-01-01', true, 'ok', '{ok}', '[{"name": "ns1.dns-host.net"}]'
-     FROM generate_series(1, ${namesCount * resellersCount}) AS n`,
-  );
+  const shown = { expiresAt: "2099-01-01", statuses: ["ok"], delegation: [{ name: "ns1.dns-host.net" }] };
+  const domains = Array.from({ length: namesCount * resellersCount }, (_, at) => ({
+    name: `name-${at}.example`,
+    ...shown,
+  }));
+  for (const [place, reseller] of resellers.entries()) {
+    const own = domains.filter((_, at) => at % resellersCount === place);
+    await insertDomains(gateway.databaseUrl, reseller, own);
+  }
   const seed = Number(process.env.PROPERTY_SEED ?? seedDefault);
   t.diagnostic(`seed ${seed}`);
   const options = {

@@ -6,6 +6,7 @@ import { createPasswordQueue } from "#lib/password-queue.ts";
 import { systemRandom } from "#lib/random.ts";
 import { assertError } from "../harness/assert-reply.ts";
 import { startTestGateway, type TestReseller } from "../harness/gateway.ts";
+import { insertDomains } from "../harness/insert-domains.ts";
 import { createManualClock } from "../harness/manual-clock.ts";
 import { runSql } from "../harness/sql.ts";
 
@@ -106,12 +107,7 @@ test("abuse 5: a new password must meet the rules of the first, and is never ech
 });
 
 test("abuse 24: an identifier is not this machine, the service itself or a name under another reseller's name", async () => {
-  await runSql(
-    gateway.databaseUrl,
-    `INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date, registry_ex_date,
-       will_renew, status) VALUES ('rivals.test', $1, 'sandbox', now(), now(), now(), true, 'ok')`,
-    [rival.id],
-  );
+  await insertDomains(gateway.databaseUrl, rival, ["rivals.test"]);
   const before = await stored();
   for (const identifier of [
     "a.localhost",

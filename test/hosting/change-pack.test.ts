@@ -11,14 +11,9 @@ const stage = await startHostingStage({ after }, { worker: false, diskBytesMax: 
 const { gateway } = stage;
 const { context, databaseUrl } = gateway;
 
-async function ready(identifier: string): Promise<string> {
-  await stage.advance(await stage.create(identifier));
-  assert.equal((await stage.read(identifier)).status, "Ready");
-  return identifier;
-}
-
 test("concurrent changes of packs do not exceed a reseller's disk limit", async (t) => {
-  const identifiers = [await ready("first.example"), await ready("second.example")];
+  const identifiers = ["first.example", "second.example"];
+  for (const identifier of identifiers) await stage.ready(identifier);
   const larger = Number(await gateway.addPack({ diskBytesMax: 2_000_000 }));
   await runSql(databaseUrl, "UPDATE resellers SET hosting_bytes_max = 3000000");
   const holder = new Client({ connectionString: databaseUrl });
@@ -43,7 +38,8 @@ test("concurrent changes of packs do not exceed a reseller's disk limit", async 
 });
 
 test("an account's pack cannot be changed while the account is copied to another node", async () => {
-  const identifier = await ready("moves.example");
+  const identifier = "moves.example";
+  await stage.ready(identifier);
   const smaller = Number(await gateway.addPack({ diskBytesMax: 500_000 }));
   await gateway.addNode(stage.node, { id: "second" });
   await startMove(context, { identifier, to: "second", graceSeconds: 0 });

@@ -4,9 +4,9 @@ import type { Context } from "#context.ts";
 import { createNameLookups } from "#lib/net/name-lookups.ts";
 import type { Scope } from "../harness/database.ts";
 import type { TestReseller } from "../harness/gateway.ts";
+import { insertDomains } from "../harness/insert-domains.ts";
 import { type NameServer, startNameServer } from "../harness/name-server.ts";
 import { readPage } from "../harness/site.ts";
-import { runSql } from "../harness/sql.ts";
 import { createSteeredClock } from "../harness/steered-clock.ts";
 import { eventually, startHostingStage } from "./stage.ts";
 
@@ -72,12 +72,7 @@ export async function startHostNamesStage(scope: Scope, context: Partial<Context
       for (const { record } of hostNames) names.records.get(record.name)?.push(record.value);
     },
     /** Puts a name into a portfolio, as a finished registration does. */
-    register: (domainName: string, { id }: TestReseller = reseller) =>
-      runSql(
-        gateway.databaseUrl,
-        `INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date, registry_ex_date,
-           will_renew, status) VALUES ('${domainName}', ${id}, 'sandbox', now(), now(), now(), true, 'ok')`,
-      ),
+    register: (domainName: string, as: TestReseller = reseller) => insertDomains(gateway.databaseUrl, as, [domainName]),
     /** Waits until a host name's page has this status; 200 is the page of a site. */
     answers: (hostName: string, status: number) =>
       eventually(`http://${hostName}/ answers ${status}`, async () => {

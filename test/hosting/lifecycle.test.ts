@@ -20,12 +20,6 @@ afterEach(() => {
   for (const relay of [stage.control, stage.ftp, stage.web]) relay.join();
 });
 
-async function ready(identifier: string): Promise<number> {
-  const id = await stage.create(identifier);
-  await stage.advance(id);
-  assert.equal((await stage.read(identifier)).status, "Ready");
-  return id;
-}
 const put = (identifier: string, secret = password, file = "/www/index.html", content = "open") =>
   upload({ host: "127.0.0.1", port: stage.ftp.port }, identifier, secret, file, content);
 const page = (identifier: string) =>
@@ -40,7 +34,7 @@ const listed = async () => {
 
 test("a suspended account refuses logins, ends open sessions and answers 503 until it is resumed", async () => {
   const identifier = "paused.example";
-  const id = await ready(identifier);
+  const id = await stage.ready(identifier);
   await put(identifier);
   assert.deepEqual(await page(identifier), { status: 200, body: "open" });
   const session = await TestFtpClient.logIn(stage.ftp.port, identifier, password);
@@ -65,7 +59,7 @@ test("a suspended account refuses logins, ends open sessions and answers 503 unt
 
 test("a suspension that is withdrawn before it was applied has no effect", async () => {
   const identifier = "hesitant.example";
-  const id = await ready(identifier);
+  const id = await stage.ready(identifier);
   await suspendAccount(context, identifier, "a mistake");
   await resumeAccount(context, identifier);
   await stage.advance(id);
@@ -75,7 +69,7 @@ test("a suspension that is withdrawn before it was applied has no effect", async
 
 test("a resumed account is Ready only after a probe", async () => {
   const identifier = "proven.example";
-  const id = await ready(identifier);
+  const id = await stage.ready(identifier);
   await suspendAccount(context, identifier, "unpaid");
   await stage.advance(id);
   await resumeAccount(context, identifier);
@@ -91,7 +85,7 @@ test("only the new password opens an account that is Ready, Suspended or Provisi
   const other = "Another-horse-8-stable";
   const setPassword = (identifier: string) => stage.ask("PUT", `${identifier}/password`, { password: other });
   const identifier = "secret.example";
-  const id = await ready(identifier);
+  const id = await stage.ready(identifier);
   const session = await TestFtpClient.logIn(stage.ftp.port, identifier, password);
   await setPassword(identifier);
   await stage.advance(id);
@@ -104,7 +98,7 @@ test("only the new password opens an account that is Ready, Suspended or Provisi
   await stage.advance(early);
   await put("early.example", other);
 
-  const suspended = await ready("locked.example");
+  const suspended = await stage.ready("locked.example");
   await suspendAccount(context, "locked.example", "unpaid");
   await stage.advance(suspended);
   await setPassword("locked.example");
@@ -117,7 +111,7 @@ test("only the new password opens an account that is Ready, Suspended or Provisi
 
 test("a deleted account exists until its node has removed it, and then is not read, listed or counted", async () => {
   const identifier = "leaving.example";
-  const id = await ready(identifier);
+  const id = await stage.ready(identifier);
   await put(identifier);
   const before = await listed();
   await stage.agentLeaves();
@@ -183,7 +177,7 @@ test("a failed account is deleted at once, with the older failed ones", async ()
 
   const failed = await stage.create("second.example");
   await runSql(gateway.databaseUrl, "UPDATE hosting_accounts SET status = 'Failed' WHERE id = $1", [failed]);
-  const id = await ready("second.example");
+  const id = await stage.ready("second.example");
   await stage.ask("DELETE", "second.example");
   await stage.advance(id);
   assert.equal(await readStatus("second.example"), 403, "what failed before does not show again");
@@ -191,7 +185,7 @@ test("a failed account is deleted at once, with the older failed ones", async ()
 
 test("abuse 22: a deleted identifier gets another uid and folder with its next owner, and opens for nobody else", async () => {
   const identifier = "reused.example";
-  const old = await ready(identifier);
+  const old = await stage.ready(identifier);
   const { uid } = await stage.inside(old);
   await put(identifier, password, "/www/index.html", "the old owner's");
   await stage.ask("DELETE", identifier);
@@ -220,7 +214,7 @@ test("abuse 22: a deleted identifier gets another uid and folder with its next o
 
 test("a change that waits for its node raises an alarm after ten minutes, until it is in effect", async () => {
   const identifier = "stubborn.example";
-  const id = await ready(identifier);
+  const id = await stage.ready(identifier);
   clock.advance(60 * 60_000);
   await suspendAccount(context, identifier, "sends phishing");
   await stage.agentLeaves();
@@ -239,7 +233,7 @@ test("a change that waits for its node raises an alarm after ten minutes, until 
 
 test("a node that refuses an account that has worked raises an alarm at once, and nothing is given up", async () => {
   const identifier = "hijacked.example";
-  const id = await ready(identifier);
+  const id = await stage.ready(identifier);
   const { uid } = await stage.inside(id);
   await node.driver.remove({ identifier, uid });
   await stage.ask("PUT", `${identifier}/password`, { password });

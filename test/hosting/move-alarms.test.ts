@@ -21,17 +21,10 @@ const nodes = await openHostingNodes(context);
 after(() => nodes.close());
 
 // They are created before the second node exists.
-const [id] = [await ready("stuck.example"), await ready("cancelled.example")];
+const [id] = [await stage.ready("stuck.example"), await stage.ready("cancelled.example")];
 await stage.gateway.addNode(second, { id: "second" });
 
 const minuteMs = 60_000;
-
-async function ready(identifier: string): Promise<number> {
-  const accountId = await stage.create(identifier);
-  await stage.advance(accountId);
-  assert.equal((await stage.read(identifier)).status, "Ready");
-  return accountId;
-}
 
 /** The note of the open alarm about the account's move. */
 async function alarmOf(identifier: string, ofKind = "hosting-move-stuck"): Promise<string | undefined> {

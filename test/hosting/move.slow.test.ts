@@ -5,8 +5,8 @@ import { after, afterEach, test } from "node:test";
 import { resumeAccount, suspendAccount } from "#hosting/accounts/suspend.ts";
 import { endMove } from "#hosting/moves/manage.ts";
 import { testAccount, usageOf } from "#nodes/test-account.ts";
+import { insertDomains } from "../harness/insert-domains.ts";
 import { readPage, upload } from "../harness/site.ts";
-import { runSql } from "../harness/sql.ts";
 import { assertRoomIsKept, filesOf, ftpOf, pageOf, startMoveStage } from "./move-stage.ts";
 import { eventually, password } from "./stage.ts";
 
@@ -146,12 +146,7 @@ test("a host name that is removed in the grace time is served on neither node", 
   const identifier = "names.move.example";
   const host = "www.names.move.example";
   await stage.createOnFirst(identifier);
-  await runSql(
-    databaseUrl,
-    `INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date, registry_ex_date,
-       will_renew, status) VALUES ($1, $2, 'sandbox', now(), now(), now(), true, 'ok')`,
-    [identifier, stage.reseller.id],
-  );
+  await insertDomains(databaseUrl, stage.reseller, [identifier]);
   await stage.ask("PUT", `${identifier}/hosts/${host}`);
   const answers = (status: number) =>
     eventually(`both nodes answer ${status}`, async () => {

@@ -26,15 +26,8 @@ after(() => nodes.close());
 await stage.gateway.addNode(stage.node, { id: "second", room: { capacityBytes: 10_000_000 } });
 afterEach(() => stage.agentReturns());
 
-async function ready(identifier: string): Promise<number> {
-  const id = await stage.create(identifier);
-  await stage.advance(id);
-  assert.equal((await stage.read(identifier)).status, "Ready");
-  return id;
-}
-
 test("a settled account raises no alarm when its node is down for a while, and has nothing left to do after it", async () => {
-  const id = await ready("settled.example");
+  const id = await stage.ready("settled.example");
   clock.advance(60 * 60_000);
   await stage.agentLeaves();
   await stage.advance(id);
@@ -59,7 +52,7 @@ test("an account that is deleted while its node is chosen does not become Ready"
 
 test("a check of a host name that was overtaken by another one is repeated, and its finding is not lost", async () => {
   const identifier = "looks.example";
-  const id = await ready(identifier);
+  const id = await stage.ready(identifier);
   await stage.ask("PUT", `${identifier}/hosts/www.customer.example`);
   const [host] = await runSql<{ id: string; proof: string }>(
     databaseUrl,
@@ -85,7 +78,7 @@ test("a check of a host name that was overtaken by another one is repeated, and 
 
 test("an account that was not probed on its new node is switched only if it is suspended: its resumption probes it", async () => {
   const identifier = "resumed.example";
-  const id = await ready(identifier);
+  const id = await stage.ready(identifier);
   const { moveId } = await startMove(context, { identifier, to: "second", graceSeconds: 0 });
   await runSql(databaseUrl, "UPDATE hosting_moves SET state = 'Finishing' WHERE id = $1", [moveId]);
   await runSql(databaseUrl, "UPDATE hosting_accounts SET is_frozen = true WHERE id = $1", [id]);
@@ -99,7 +92,7 @@ test("an account that was not probed on its new node is switched only if it is s
 
 test("an account whose removal waits for the end of its move raises an alarm after ten minutes", async () => {
   const identifier = "leaving.example";
-  const id = await ready(identifier);
+  const id = await stage.ready(identifier);
   await startMove(context, { identifier, to: "second", graceSeconds: 0 });
   await stage.ask("DELETE", identifier);
   await stage.advance(id);
@@ -132,7 +125,7 @@ function nodesAfter(work: () => Promise<unknown>): HostingNodes {
 
 /** A move that only waits for the end of its grace time. */
 async function leaving(identifier: string) {
-  const id = await ready(identifier);
+  const id = await stage.ready(identifier);
   const { moveId } = await startMove(context, { identifier, to: "second", graceSeconds: 3_600 });
   await runSql(databaseUrl, "UPDATE hosting_moves SET state = 'Leaving', switched_at = $2 WHERE id = $1", [
     moveId,
@@ -177,7 +170,7 @@ test("a removal that postpones itself while the move ends stays due", async (t) 
 });
 
 test("a host name that a late step took over on the node returns to its account", async () => {
-  const [first, second] = [await ready("had.example"), await ready("has.example")];
+  const [first, second] = [await stage.ready("had.example"), await stage.ready("has.example")];
   const host = "www.shared.example";
   const give = (from: number | null, to: number) =>
     context.database.transaction(async (tx) => {
@@ -206,7 +199,7 @@ test("a host name that a late step took over on the node returns to its account"
 
 test("a requested repair of a node is not lost when another comparison is requested before it begins", async () => {
   await askReconcile(context, "embedded", { repairs: true, removes: [] });
-  const id = await ready("repaired.example");
+  const id = await stage.ready("repaired.example");
   await runSql(databaseUrl, "UPDATE hosting_accounts SET files_max = 7 WHERE id = $1", [id]);
   assert.ok(!(await dueOf("hosting_accounts")).includes(id));
   await askReconcile(context, "embedded", { repairs: false, removes: [] });

@@ -9,8 +9,8 @@ import { askReconcile, findResult } from "#hosting/reconciles/reconcile.ts";
 import { cannotServeFtp } from "../../sandbox/whm/ftp.ts";
 import { startWhmStub, type WhmStub } from "../../sandbox/whm/server.ts";
 import type { TestGateway } from "../harness/gateway.ts";
+import { insertDomains } from "../harness/insert-domains.ts";
 import { upload } from "../harness/site.ts";
-import { runSql } from "../harness/sql.ts";
 import { assertRefused, operated } from "../orders/operate.ts";
 import { startWithWorkers } from "../orders/worker-process.ts";
 import { panelPage, panelToken } from "./panel-stage.ts";
@@ -67,12 +67,7 @@ test("an account on a panel is created, changed, compared and removed", { skip: 
   const identifier = "hello.example";
   const path = `/hostingaccounts/${identifier}`;
   // Its identifier is a domain of its reseller, so it has a host name from the beginning, which a panel does not serve.
-  await runSql(
-    gateway.databaseUrl,
-    `INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date, registry_ex_date,
-       will_renew, status) VALUES ($1, $2, 'sandbox', now(), now(), now(), true, 'ok')`,
-    [identifier, reseller.id],
-  );
+  await insertDomains(gateway.databaseUrl, reseller, [identifier]);
   await create(identifier);
   const account = await settled(identifier);
   assert.equal(account.status, "Ready");

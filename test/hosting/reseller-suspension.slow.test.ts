@@ -5,6 +5,7 @@ import { resumeAccount, suspendAccount } from "#hosting/accounts/suspend.ts";
 import { checkHostName } from "#hosting/host-names/check.ts";
 import { TestFtpClient } from "#nodes/embedded/ftp/test-ftp-client.ts";
 import { assertError } from "../harness/assert-reply.ts";
+import { insertDomains } from "../harness/insert-domains.ts";
 import { readPage, upload } from "../harness/site.ts";
 import { runSql } from "../harness/sql.ts";
 import { type Account, eventually, password, startHostingStage } from "./stage.ts";
@@ -19,9 +20,7 @@ interface Shown extends Account {
 }
 
 async function ready(identifier: string): Promise<number> {
-  const id = await stage.create(identifier);
-  await stage.advance(id);
-  assert.equal((await stage.read(identifier)).status, "Ready");
+  const id = await stage.ready(identifier);
   await put(identifier);
   return id;
 }
@@ -168,12 +167,7 @@ test("what is changed while an account is suspended is in effect when it is serv
   const other = "Another-horse-8-stable";
   const host = `www.${identifier}`;
   const id = await ready(identifier);
-  await runSql(
-    gateway.databaseUrl,
-    `INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date, registry_ex_date,
-       will_renew, status) VALUES ($1, $2, 'sandbox', now(), now(), now(), true, 'ok')`,
-    [identifier, reseller.id],
-  );
+  await insertDomains(gateway.databaseUrl, reseller, [identifier]);
   await suspend(identifier, "unpaid");
   await stage.advance(id);
   await stage.ask("PUT", `${identifier}/password`, { password: other });

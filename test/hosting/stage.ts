@@ -41,6 +41,8 @@ export interface HostingStage {
   packId: string;
   /** POSTs an account, which must be accepted. @returns its row's id */
   create(identifier: string, owner?: TestReseller): Promise<number>;
+  /** Creates an account and runs its step, after which it must be ready: for tests without a worker. @returns its row's id */
+  ready(identifier: string): Promise<number>;
   read(identifier: string, owner?: TestReseller): Promise<Account>;
   /** Waits until it is created or given up. */
   settled(identifier: string, owner?: TestReseller): Promise<Account>;
@@ -121,7 +123,7 @@ export async function startHostingStage(
   const nodes = await openHostingNodes(context);
   scope.after(() => nodes.close());
   let hasLeft = false;
-  return {
+  const stage: HostingStage = {
     gateway,
     node,
     control,
@@ -135,6 +137,12 @@ export async function startHostingStage(
       assert.equal(reply.status, 202, reply.text);
       const [row] = await context.database.query(accountId, { identifier, owner: owner.id });
       return row?.id ?? assert.fail("the account is not stored");
+    },
+    async ready(identifier) {
+      const id = await stage.create(identifier);
+      await stage.advance(id);
+      assert.equal((await stage.read(identifier)).status, "Ready");
+      return id;
     },
     async read(identifier, owner = reseller) {
       const reply = await gateway.send(owner, "GET", `/v1/hostingaccounts/${identifier}`);
@@ -184,6 +192,7 @@ export async function startHostingStage(
       control.join();
     },
   };
+  return stage;
 }
 
 /** Repeats until the result is not undefined or false. */

@@ -1,18 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
+import { startTestGateway } from "../harness/gateway.ts";
+import { insertDomains } from "../harness/insert-domains.ts";
 import { runSql } from "../harness/sql.ts";
 import { createSteeredClock } from "../harness/steered-clock.ts";
 import { delayOrders } from "./hold.ts";
 import { assertEnds, creates, place, statusOf, until } from "./judge.ts";
 import { countEvents, holdByHand, openAlarms, placeUnexplained } from "./stage.ts";
-
-/** Inserts a name that was not registered here, as an operator does. */
-async function enterDomain({ databaseUrl }: TestGateway, { id }: TestReseller, name: string): Promise<void> {
-  const insert = `INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date,
-      registry_ex_date, will_renew, status) VALUES ($1, $2, 'sandbox', now(), now(), now(), true, 'ok')`;
-  await runSql(databaseUrl, insert, [name, id]);
-}
 
 test("a name that we hold, but not through this order, needs an operator and is never created again (row 6)", async (t) => {
   const clock = createSteeredClock();
@@ -32,7 +26,7 @@ test("a name that we hold, but not through this order, needs an operator and is 
 
   // The operator enters it as a domain of another customer: that explains the name, and the order fails.
   const other = await gateway.addReseller();
-  await enterDomain(gateway, other, order.name);
+  await insertDomains(gateway.databaseUrl, other, [order.name]);
   clock.skip(0.5);
   const settled = await gateway.settled(reseller, order.location);
   assert.equal(settled.status, "Errors");
@@ -49,7 +43,7 @@ test("a name in another portfolio does not become the order's, even without an a
   const order = await place(gateway, reseller, name);
   await hold.reached(1);
   holdByHand(gateway, name, "");
-  await enterDomain(gateway, await gateway.addReseller(), name);
+  await insertDomains(gateway.databaseUrl, await gateway.addReseller(), [name]);
   hold.release();
   assert.equal((await gateway.settled(reseller, order.location)).status, "Errors");
 });

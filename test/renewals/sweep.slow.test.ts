@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "#lib/clock.ts";
 import type { TestGateway } from "../harness/gateway.ts";
+import { insertDomains } from "../harness/insert-domains.ts";
 import { runSql } from "../harness/sql.ts";
 import { until } from "../orders/judge.ts";
 import { giveNames, own, renewalOf, startStage, untilRenewalIs } from "./stage.ts";
@@ -61,14 +62,9 @@ test("five hundred names that cannot be scheduled are alarms, and hold up no nam
      FROM generate_series(1, 501) AS n`,
     [reseller.id],
   );
-  await runSql(
-    gateway.databaseUrl,
-    `INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date, registry_ex_date,
-       will_renew, status)
-     SELECT 'bad-' || n || '.example', $1, 'sandbox', now(), now() + interval '10 days', now() + interval '10 days', true, 'ok'
-     FROM generate_series(1, 501) AS n`,
-    [reseller.id],
-  );
+  const expiresAt = inDays(10).toISOString();
+  const bad = Array.from({ length: 501 }, (_, at) => ({ name: `bad-${at + 1}.example`, expiresAt }));
+  await insertDomains(gateway.databaseUrl, reseller, bad);
   await giveNames(gateway, reseller, new Map([["good.example", { expirationDate: inDays(11) }]]));
   await gateway.startWorker();
   await untilRenewalIs(gateway, "good.example", "Renewed");

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { startTestGateway } from "../harness/gateway.ts";
+import { clientEnvironment, startTestGateway } from "../harness/gateway.ts";
 import { eventually, launchTool } from "../harness/running-system.ts";
 
 interface Result {
@@ -16,18 +16,12 @@ interface Result {
 /** A reseller with a file of names, and the tool that registers them. */
 async function startBulk(t: TestContext, names: string[]) {
   const gateway = await startTestGateway(t);
-  const { key } = await gateway.addReseller({ rateLimit: 10_000 });
+  const env = clientEnvironment(gateway, await gateway.addReseller({ rateLimit: 10_000 }));
   const folder = mkdtempSync(join(tmpdir(), "deedhouse-names-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const file = join(folder, "names.txt");
   const write = (lines: string[]) => writeFileSync(file, `${lines.join("\n")}\n`);
   write(names);
-  const env = {
-    PATH: process.env.PATH,
-    DEEDHOUSE_URL: gateway.url,
-    DEEDHOUSE_API_KEY: key.id,
-    DEEDHOUSE_API_SECRET: key.secret.reveal(),
-  };
   const launch = (...args: string[]) =>
     launchTool(["domains", "register", "--file", file, "--wait", "--json", ...args], { env });
   const run = async (...args: string[]) => {
