@@ -5,8 +5,7 @@ import { orderKinds } from "#domains/kinds/all.ts";
 import { dueRegistrations, dueScheduled, dueUrgent, dueValues } from "#domains/orders/due.ts";
 import { findOrder } from "#domains/orders/order.ts";
 import { advance } from "#domains/orders/steps/advance.ts";
-import { LeaseLost, machineName } from "#domains/registry/owner-lease.ts";
-import type { RegistrySessions } from "#domains/registry/sessions.ts";
+import { LeaseLost, machineName, type RegistrySessions } from "#domains/registry/sessions.ts";
 import { advanceRenewal, dueRenewals } from "#domains/schedule/step.ts";
 import { startMachine } from "#progress/engine.ts";
 

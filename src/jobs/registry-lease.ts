@@ -3,8 +3,9 @@
  * clocks it stops some seconds before the lease expires, so its successor never begins while it still sends, even when the two
  * cannot reach each other. docs/decisions/0007-ownership-is-a-lease.md says which gaps remain and how they are closed.
  */
+
 import type { Client } from "pg";
-import type { OwnerLease } from "#domains/registry/owner-lease.ts";
+import type { OwnerLease } from "#domains/registry/sessions.ts";
 import { type Clock, sleep, systemClock, waitAtMost } from "#lib/clock.ts";
 import { processName } from "#locks/process-name.ts";
 

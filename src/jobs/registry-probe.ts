@@ -4,8 +4,7 @@
  */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { wakeAll } from "#domains/registry/owner-lease.ts";
-import type { RegistrySessions } from "#domains/registry/sessions.ts";
+import { type RegistrySessions, wakeAll } from "#domains/registry/sessions.ts";
 
 /** Its payload: an id by which the answer is found, a space, and the registry's id. */
 const probeChannel = "registry_probe";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { findOrderByCode } from "#domains/orders/order.ts";
 import { begin, write } from "#domains/orders/write.ts";
-import { LeaseLost, type OwnerLease } from "#domains/registry/owner-lease.ts";
+import { LeaseLost, type OwnerLease } from "#domains/registry/sessions.ts";
 import { findRenewal, writeRenewal } from "#domains/schedule/renewals.ts";
 import { runSql } from "../harness/sql.ts";
 import { giveNames, renewalOf, startStage } from "../renewals/stage.ts";

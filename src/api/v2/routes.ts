@@ -4,7 +4,7 @@ import { listDomains, readDomain, setNameServers } from "#api/v2/domains.ts";
 import { listLinuxHostings, readLinuxHosting } from "#api/v2/linux-hostings.ts";
 import { readProvisioningJob } from "#api/v2/provisioning-job.ts";
 import { registerDomain } from "#domains/register/register.ts";
-import { setWillRenew } from "#domains/schedule/renew.ts";
+import { setWillRenew } from "#domains/schedule/switch.ts";
 import { configureFtp } from "#hosting/accounts/ftp.ts";
 
 const table: readonly Route[] = [

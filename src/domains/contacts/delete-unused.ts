@@ -12,8 +12,14 @@ import { contactOfProfile, profileColumnNames, profileColumns } from "#domains/c
 import { isOfName, isOfOrder } from "#domains/contacts/erase.ts";
 import { digestsOf } from "#domains/contacts/stored.ts";
 import { later } from "#domains/registry/ask.ts";
-import { assertLeaseStands, lateFrameMs, mayBegin } from "#domains/registry/owner-lease.ts";
-import { awaitIdleTurn, type RegistrySessions, sessionWaitMs } from "#domains/registry/sessions.ts";
+import {
+  assertLeaseStands,
+  awaitIdleTurn,
+  lateFrameMs,
+  mayBegin,
+  type RegistrySessions,
+  sessionWaitMs,
+} from "#domains/registry/sessions.ts";
 import { dayMs } from "#lib/clock.ts";
 import { contactDelete } from "#registry/epp/commands/contact/delete.ts";
 import { type ContactInfo, contactInfo } from "#registry/epp/commands/contact/info.ts";

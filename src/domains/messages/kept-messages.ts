@@ -3,7 +3,7 @@ import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import { messagePayload, messageText, storedMessageId } from "#domains/messages/message-text.ts";
+import { messagePayload, messageText, storedMessageId } from "#domains/messages/kept-texts.ts";
 import type { Reading } from "#domains/messages/read-message.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 

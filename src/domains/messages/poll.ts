@@ -6,9 +6,13 @@
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import { statement } from "#db/statement.ts";
 import { type NewMessage, storeMessage } from "#domains/messages/kept-messages.ts";
-import { storedMessageId } from "#domains/messages/message-text.ts";
+import {
+  describeRefusedMessage,
+  findUnreadable,
+  keptUnreadable,
+  storedMessageId,
+} from "#domains/messages/kept-texts.ts";
 import { readMessage } from "#domains/messages/read-message.ts";
-import { describeRefusedMessage, findUnreadable, keptUnreadable } from "#domains/messages/unreadable.ts";
 import { wakeOrderOf } from "#domains/messages/wake-order.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { isServerFault, isSuccess } from "#registry/epp/codes.ts";

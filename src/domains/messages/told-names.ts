@@ -4,7 +4,7 @@
  */
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import { messageText } from "#domains/messages/message-text.ts";
+import { messageText } from "#domains/messages/kept-texts.ts";
 import { shownOf } from "#domains/portfolio/rows.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import type { ChangeData } from "#registry/epp/commands/messages/change-data.ts";

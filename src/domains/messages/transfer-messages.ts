@@ -5,7 +5,7 @@
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { judgeAbsence } from "#domains/compare/looks.ts";
-import { isApproved, type TransferRecord } from "#domains/portfolio/transfer.ts";
+import { isApproved, type TransferRecord } from "#domains/portfolio/state.ts";
 import { askInfo, later, type NameInfo } from "#domains/registry/ask.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import type { TransferData } from "#registry/epp/commands/domain/transfer-data.ts";

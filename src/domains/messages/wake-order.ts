@@ -3,11 +3,10 @@
  * `<info>` decides.
  */
 import { statement } from "#db/statement.ts";
-import { storedMessageId } from "#domains/messages/message-text.ts";
+import { storedMessageId } from "#domains/messages/kept-texts.ts";
 import { kindNames } from "#domains/orders/order.ts";
 import { orderPhases, orderStatuses } from "#domains/orders/states.ts";
-import { wakeAll } from "#domains/registry/owner-lease.ts";
-import type { RegistrySessions } from "#domains/registry/sessions.ts";
+import { type RegistrySessions, wakeAll } from "#domains/registry/sessions.ts";
 import type { PendingActionData } from "#registry/epp/commands/session/poll-request.ts";
 
 // RFC 5731 §3.3: the client's transaction id may be missing, the server's may not. While an answer may still come, nothing is

@@ -1,8 +1,7 @@
 /** Which orders of a registry are due, by lane. */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import type { Lane } from "#domains/registry/owner-lease.ts";
-import { longestWaitMs } from "#domains/registry/sessions.ts";
+import { type Lane, longestWaitMs } from "#domains/registry/sessions.ts";
 import { type RowSource, type WaitingRow, waitingRows } from "#progress/rows.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 

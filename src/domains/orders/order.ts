@@ -5,9 +5,9 @@ import type { Transaction } from "#db/database.ts";
 import { type RowOf, statement } from "#db/statement.ts";
 import { type OrderEvent, orderPhases, orderState, orderStates, orderStatuses } from "#domains/orders/states.ts";
 import type { Departure, Handles, ShownDomain } from "#domains/portfolio/rows.ts";
-import type { OwnerLease } from "#domains/registry/owner-lease.ts";
 import { isPausedForCredit } from "#domains/registry/pause.ts";
-import type { OwnerContext } from "#domains/registry/sessions.ts";
+import type { OwnerContext, OwnerLease } from "#domains/registry/sessions.ts";
+import { columnsOf } from "#progress/state-table.ts";
 
 /** A command of an order. Its row is committed before its first byte is written. */
 export interface Attempt {
@@ -263,6 +263,43 @@ export interface Outcome {
   holds?: ((tx: Transaction) => Promise<boolean>) | undefined;
   /** Called once it is written. */
   after?: (() => Promise<void>) | undefined;
+}
+
+/** These are steps of the next attempt: they do not reset the count of failures. */
+const keepsBackoff = new Set<OrderEvent>(["prepared", "next", "pending", "unanswered"]);
+/** The registry has a name for a registration: from then on it cannot be cancelled without a look. */
+const seenEvents = new Set<OrderEvent>(["pending", "unwanted"]);
+/** The registry took a command: the order's next command gets all the time again. */
+const takenEvents = new Set<OrderEvent>(["prepared", "answered", "pending"]);
+
+/** The order after an outcome; nothing is written. @throws when its state has no such event */
+export function applyEvent(order: Order, outcome: Outcome, now: Date): Order {
+  const { event, nextStepAt = now, reason, operatorNote, countsAsFailure = false, isFree, end } = outcome;
+  if (event === undefined) return { ...order, next_step_at: nextStepAt };
+  const from = orderState(order);
+  const to = orderStates.next(from, event)?.to;
+  if (to === undefined) throw new Error(`the state ${from} has no event ${event}`);
+  const columns = columnsOf(to) as Pick<Order, "status" | "phase" | "verify_cause">;
+  const { status, phase } = columns;
+  const failures = order.backoff_count + (countsAsFailure ? 1 : 0);
+  return {
+    ...order,
+    ...columns,
+    confirm_after: outcome.confirmAfter ?? null,
+    next_step_at: isFree ? order.next_step_at : nextStepAt,
+    backoff_count: countsAsFailure || keepsBackoff.has(event) ? failures : 0,
+    disputes: order.disputes + (outcome.isDispute ? 1 : 0),
+    waiting_since: countsAsFailure ? (order.waiting_since ?? now) : takenEvents.has(event) ? null : order.waiting_since,
+    reason: reason ?? order.reason,
+    // An event that is written with the next one neither raises nor resolves an alarm.
+    operator_note: operatorNote ?? (isFree ? order.operator_note : null),
+    found: {
+      ...(order.found as object),
+      ...(end?.next !== undefined && { next: end.next }),
+      ...(order.kind === "create" && seenEvents.has(event) && ({ exists: true } satisfies FoundExisting)),
+    },
+    unwritten: [...order.unwritten, { event, status, phase, note: operatorNote ?? reason ?? null }],
+  };
 }
 
 /** @param tx reads it in this transaction @returns nothing when there is no such order */

@@ -6,7 +6,7 @@ import type { OrderKind } from "#domains/orders/kind.ts";
 import { type KindName, kindNames, secretRow } from "#domains/orders/order.ts";
 import { countPaidOrder } from "#domains/orders/paid-orders.ts";
 import { awaitOrder, orderShape } from "#domains/orders/read.ts";
-import { wake } from "#domains/registry/owner-lease.ts";
+import { wake } from "#domains/registry/sessions.ts";
 import { ApiError, type ErrorCode } from "#errors.ts";
 import { newOrderCode, type OrderPrefix } from "#lib/order-code.ts";
 import type { Secret } from "#lib/secret.ts";

@@ -12,15 +12,15 @@ import type { Database, Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { placeFollowUps, placeLocks } from "#domains/orders/follow-up.ts";
 import {
+  applyEvent,
   type FoundDecision,
-  type FoundExisting,
   type Order,
   OrderConflict,
   type OrderEnd,
   type Outcome,
   type WriteContext,
 } from "#domains/orders/order.ts";
-import { isFinal, type OrderEvent, orderState, orderStates } from "#domains/orders/states.ts";
+import { isFinal } from "#domains/orders/states.ts";
 import {
   authCodeEffects,
   enterPortfolio,
@@ -29,47 +29,15 @@ import {
   type ShownDomain,
   takeShown,
 } from "#domains/portfolio/rows.ts";
-import { assertLeaseStands, isPresentEpoch, mayBegin, wake } from "#domains/registry/owner-lease.ts";
 import { isPausedForCredit } from "#domains/registry/pause.ts";
-import { attentionRetryMs, type OwnerContext } from "#domains/registry/sessions.ts";
-import { columnsOf } from "#progress/state-table.ts";
-
-/** These are steps of the next attempt: they do not reset the count of failures. */
-const keepsBackoff = new Set<OrderEvent>(["prepared", "next", "pending", "unanswered"]);
-/** The registry has a name for a registration: from then on it cannot be cancelled without a look. */
-const seenEvents = new Set<OrderEvent>(["pending", "unwanted"]);
-/** The registry took a command: the order's next command gets all the time again. */
-const takenEvents = new Set<OrderEvent>(["prepared", "answered", "pending"]);
-
-/** The order after an outcome; nothing is written. @throws when its state has no such event */
-export function applyEvent(order: Order, outcome: Outcome, now: Date): Order {
-  const { event, nextStepAt = now, reason, operatorNote, countsAsFailure = false, isFree, end } = outcome;
-  if (event === undefined) return { ...order, next_step_at: nextStepAt };
-  const from = orderState(order);
-  const to = orderStates.next(from, event)?.to;
-  if (to === undefined) throw new Error(`the state ${from} has no event ${event}`);
-  const columns = columnsOf(to) as Pick<Order, "status" | "phase" | "verify_cause">;
-  const { status, phase } = columns;
-  const failures = order.backoff_count + (countsAsFailure ? 1 : 0);
-  return {
-    ...order,
-    ...columns,
-    confirm_after: outcome.confirmAfter ?? null,
-    next_step_at: isFree ? order.next_step_at : nextStepAt,
-    backoff_count: countsAsFailure || keepsBackoff.has(event) ? failures : 0,
-    disputes: order.disputes + (outcome.isDispute ? 1 : 0),
-    waiting_since: countsAsFailure ? (order.waiting_since ?? now) : takenEvents.has(event) ? null : order.waiting_since,
-    reason: reason ?? order.reason,
-    // An event that is written with the next one neither raises nor resolves an alarm.
-    operator_note: operatorNote ?? (isFree ? order.operator_note : null),
-    found: {
-      ...(order.found as object),
-      ...(end?.next !== undefined && { next: end.next }),
-      ...(order.kind === "create" && seenEvents.has(event) && ({ exists: true } satisfies FoundExisting)),
-    },
-    unwritten: [...order.unwritten, { event, status, phase, note: operatorNote ?? reason ?? null }],
-  };
-}
+import {
+  assertLeaseStands,
+  attentionRetryMs,
+  isPresentEpoch,
+  mayBegin,
+  type OwnerContext,
+  wake,
+} from "#domains/registry/sessions.ts";
 
 /** What a write says besides the row's columns, with their types. */
 const itemColumns = `item int4, id int8, version int8, epoch int8, at timestamptz, is_over bool, events jsonb, answered text,

@@ -2,8 +2,7 @@ import Type, { type Static } from "typebox";
 import type { RowOf } from "#db/statement.ts";
 import { nameServerShape } from "#domains/name-servers/wanted.ts";
 import { lockedStatus } from "#domains/portfolio/rows.ts";
-import { domainStates, stateOf } from "#domains/portfolio/state.ts";
-import { presentTransfer, transferOf, transferShape } from "#domains/portfolio/transfer.ts";
+import { domainStates, presentTransfer, stateOf, transferOf, transferShape } from "#domains/portfolio/state.ts";
 import type { SecDns } from "#registry/epp/commands/domain/sec-dns.ts";
 import { domainName, instant, textLike } from "#use-case/docs.ts";
 

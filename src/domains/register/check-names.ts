@@ -1,17 +1,15 @@
 import Type, { type Static } from "typebox";
 import type { Context } from "#context.ts";
 import { findNameFacts } from "#domains/register/name-facts.ts";
+import { priceShape } from "#domains/register/register.ts";
 import { askAvailability, textOfObstacle } from "#domains/registry/availability.ts";
 import { findTarget, type Target } from "#domains/registry/target.ts";
 import { ApiError, invalidField, type ValidationError } from "#errors.ts";
 import { type DomainName, InvalidDomainName, parseDomainName } from "#lib/domain-name.ts";
-import { domainName, textLike } from "#use-case/docs.ts";
+import { domainName } from "#use-case/docs.ts";
 import type { Caller, UseCase } from "#use-case/use-case.ts";
 
 const namesMax = 50;
-
-/** The price of a name that has a price of its own (RFC 8748). */
-export const priceShape = Type.Object({ amount: textLike("100.00"), currency: textLike("EUR") }, { title: "Price" });
 
 const availabilityShape = Type.Object(
   {

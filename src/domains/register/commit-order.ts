@@ -5,7 +5,7 @@ import { statement } from "#db/statement.ts";
 import type { GivenContacts } from "#domains/contacts/contact.ts";
 import { storeContactsAtCommit } from "#domains/contacts/stored.ts";
 import { allowPaid, countPaid } from "#domains/orders/paid-orders.ts";
-import { wakeAll } from "#domains/registry/owner-lease.ts";
+import { wakeAll } from "#domains/registry/sessions.ts";
 import type { Answer, UseCaseRequest } from "#use-case/use-case.ts";
 
 // Orders of the same moment share one statement and one commit: their rows, histories, answers and the notification of the

@@ -20,7 +20,6 @@ import {
   parseNameServers,
 } from "#domains/name-servers/wanted.ts";
 import { paidLimitReached } from "#domains/orders/paid-orders.ts";
-import { priceShape } from "#domains/register/check-names.ts";
 import { byteaText, commitOrder } from "#domains/register/commit-order.ts";
 import { findNameFacts } from "#domains/register/name-facts.ts";
 import { askAvailability, textOfObstacle } from "#domains/registry/availability.ts";
@@ -64,6 +63,9 @@ const requestBody = Type.Object(
 const ignored = Type.Optional(
   Type.Array(textLike("colour"), { description: "Fields of the request that have no meaning here, and are ignored." }),
 );
+
+/** The price of a name that has a price of its own (RFC 8748). */
+export const priceShape = Type.Object({ amount: textLike("100.00"), currency: textLike("EUR") }, { title: "Price" });
 
 /** What a `dry_run` answers: what would be sent, or the order in progress. */
 const dryRun = Type.Union([

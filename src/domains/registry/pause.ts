@@ -7,7 +7,7 @@ import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
-import { wakeAll } from "#domains/registry/owner-lease.ts";
+import { wakeAll } from "#domains/registry/sessions.ts";
 
 type PauseContext = Pick<Context, "database" | "clock" | "log">;
 
@@ -108,26 +108,17 @@ const updateMaintenance = statement(
   { previous_until: "timestamptz?" },
 );
 
-const resumeOrders = statement(
-  "orders-after-maintenance",
-  `WITH woken AS (
-     UPDATE orders SET next_step_at = $now WHERE id IN (
-       SELECT id FROM orders WHERE registry_id = $registry_id AND ended_at IS NULL AND next_step_at = $until
+/** SQL that makes the rows of a table due that wait for the end of a maintenance. @param lane SQL */
+const wakeAfter = (table: "orders" | "renewals", lane: string): string => `WITH woken AS (
+     UPDATE ${table} SET next_step_at = $now WHERE id IN (
+       SELECT id FROM ${table} WHERE registry_id = $registry_id AND ended_at IS NULL AND next_step_at = $until
        ORDER BY id FOR UPDATE)
-     RETURNING lane, registry_id)
-   ${wakeAll("woken")}`,
-  { notified: "int8" },
-);
-const resumeRenewals = statement(
-  "renewals-after-maintenance",
-  `WITH woken AS (
-     UPDATE renewals SET next_step_at = $now WHERE id IN (
-       SELECT id FROM renewals WHERE registry_id = $registry_id AND ended_at IS NULL AND next_step_at = $until
-       ORDER BY id FOR UPDATE)
-     RETURNING 'renewal' AS lane, registry_id)
-   ${wakeAll("woken")}`,
-  { notified: "int8" },
-);
+     RETURNING ${lane} AS lane, registry_id)
+   ${wakeAll("woken")}`;
+const resumeOrders = statement("orders-after-maintenance", wakeAfter("orders", "lane"), { notified: "int8" });
+const resumeRenewals = statement("renewals-after-maintenance", wakeAfter("renewals", "'renewal'"), {
+  notified: "int8",
+});
 
 export interface Maintenance {
   from: Date;

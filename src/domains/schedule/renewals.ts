@@ -4,8 +4,7 @@ import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { placeFollowUps } from "#domains/orders/follow-up.ts";
 import { OrderConflict, type WriteContext } from "#domains/orders/order.ts";
-import { assertLeaseStands, isPresentEpoch, wake } from "#domains/registry/owner-lease.ts";
-import type { RegistrySessions } from "#domains/registry/sessions.ts";
+import { assertLeaseStands, isPresentEpoch, type RegistrySessions, wake } from "#domains/registry/sessions.ts";
 import {
   type RenewalEvent,
   type RenewalState,

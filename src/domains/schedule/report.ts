@@ -3,7 +3,7 @@ import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { isSent } from "#domains/orders/follow-up.ts";
 import { attemptColumns, type OrderContext, selectAttempts } from "#domains/orders/order.ts";
-import { wakeAll } from "#domains/registry/owner-lease.ts";
+import { wakeAll } from "#domains/registry/sessions.ts";
 import { addDays } from "#domains/registry/terms.ts";
 import { rescheduleRenewal } from "#domains/schedule/renewals.ts";
 import {

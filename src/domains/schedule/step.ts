@@ -2,9 +2,8 @@
 import { OrderConflict } from "#domains/orders/order.ts";
 import { isRenewalHeld, onName } from "#domains/orders/turns.ts";
 import { later } from "#domains/registry/ask.ts";
-import { LeaseLost } from "#domains/registry/owner-lease.ts";
 import { holdMaintenance } from "#domains/registry/pause.ts";
-import { attentionRetryMs, type RegistrySessions } from "#domains/registry/sessions.ts";
+import { attentionRetryMs, LeaseLost, type RegistrySessions } from "#domains/registry/sessions.ts";
 import { waitForEnd } from "#domains/schedule/lapse.ts";
 import {
   findRenewal,

@@ -10,6 +10,7 @@
 import { raiseAlarm } from "#alarms.ts";
 import type { OrderKind, OrderKinds } from "#domains/orders/kind.ts";
 import {
+  applyEvent,
   countedAttempts,
   type FoundDecision,
   findOrder,
@@ -25,11 +26,10 @@ import { isFinal, orderState } from "#domains/orders/states.ts";
 import { lookAtPending, settle, verifyAnswered, verifyLost } from "#domains/orders/steps/lookup.ts";
 import { sendNext } from "#domains/orders/steps/next-command.ts";
 import { isHeld, onName, yieldToNewer } from "#domains/orders/turns.ts";
-import { applyEvent, write } from "#domains/orders/write.ts";
+import { write } from "#domains/orders/write.ts";
 import { later } from "#domains/registry/ask.ts";
-import { LeaseLost } from "#domains/registry/owner-lease.ts";
 import { holdMaintenance } from "#domains/registry/pause.ts";
-import { attentionRetryMs, operatorRetryMs, type RegistrySessions } from "#domains/registry/sessions.ts";
+import { attentionRetryMs, LeaseLost, operatorRetryMs, type RegistrySessions } from "#domains/registry/sessions.ts";
 import { backoffMs } from "#lib/backoff.ts";
 import { dayMs } from "#lib/clock.ts";
 import { isSuccess } from "#registry/epp/codes.ts";

@@ -13,8 +13,7 @@ import {
 } from "#domains/orders/order.ts";
 import { shownOf } from "#domains/portfolio/rows.ts";
 import { askInfo, askOnce, later, type NameInfo } from "#domains/registry/ask.ts";
-import { lateFrameMs } from "#domains/registry/owner-lease.ts";
-import type { RegistrySessions } from "#domains/registry/sessions.ts";
+import { lateFrameMs, type RegistrySessions } from "#domains/registry/sessions.ts";
 import { dayMs } from "#lib/clock.ts";
 import type { SessionPurpose } from "#registry/epp/pool/pool.ts";
 
