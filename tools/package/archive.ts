@@ -1,6 +1,6 @@
 /** Archives whose bytes depend on the files alone: two builds of one commit are equal. */
 import { execFile } from "node:child_process";
-import { glob, rm } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { repository } from "./stage.ts";
@@ -28,18 +28,20 @@ export async function writeTarball(folder: string, nameInside: string, target: s
   await run("tar", ["--create", "--file", target, ...same, names, compress, "--directory", folder, "."]);
 }
 
-/** What compilers and debuggers read. */
-const onlyForDevelopers = /\.(d\.[cm]?ts|[cm]?[jt]s\.map|tsbuildinfo)$/;
+/** Everything below a folder, sorted, with paths from there. */
+export async function pathsBelow(folder: string): Promise<string[]> {
+  return (await readdir(folder, { recursive: true })).sort();
+}
+
+/** What compilers, debuggers, editors and linters read. */
+const onlyForDevelopers = /\.(d\.[cm]?ts|[cm]?[jt]s\.map|tsbuildinfo)$|(^|\/)\.[^/]*$/;
 
 /** Installs the packages of a folder's lock file as they are, without their scripts and without what only developers read. */
 export async function installPackages(folder: string): Promise<void> {
-  // The npm that runs this script, whatever Node comes first in the path.
   const quiet = ["--ignore-scripts", "--omit=dev", "--no-audit", "--no-fund", "--loglevel=error"];
   await run("npm", ["ci", ...quiet], { cwd: folder });
   const packages = join(folder, "node_modules");
-  for (const path of [".bin", ".package-lock.json"]) await rm(join(packages, path), { recursive: true, force: true });
-  const found = glob("**/*", { cwd: packages, withFileTypes: true });
-  for await (const entry of found) {
-    if (entry.isFile() && onlyForDevelopers.test(entry.name)) await rm(join(entry.parentPath, entry.name));
+  for (const path of await pathsBelow(packages)) {
+    if (onlyForDevelopers.test(path)) await rm(join(packages, path), { recursive: true, force: true });
   }
 }
