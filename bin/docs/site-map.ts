@@ -67,6 +67,7 @@ export function siteMap(
         {
           text: "Operator's guide",
           entries: entries(
+            ["Deploy", "deploy"],
             ["Operating", "operating"],
             ["Registries", "registries"],
             ["Certification tests", "ote"],

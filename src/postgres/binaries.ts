@@ -5,6 +5,7 @@ import { userInfo } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { EmbeddedPostgresError } from "#postgres/error.ts";
+import { completeLibraries, libraryPrefix } from "#postgres/libraries.ts";
 
 /** The user "nobody" of every Linux, because PostgreSQL refuses to run as root. */
 const unprivilegedId = 65534;
@@ -33,13 +34,15 @@ const namespacePrefix = ["unshare", "--user", `--map-user=${unprivilegedId}`, `-
  */
 export async function findPrograms(dataDir: string): Promise<Programs> {
   const packaged = packagedBinDir();
+  const prefix = await libraryPrefix(dirname(packaged), dataDir);
   const uid = userId();
   // initdb looks up the user's name, and containers run under numbers without a name.
-  if (uid !== 0 && hasName()) return verified({ binDir: packaged, prefix: [], identity: {}, filesOwner: uid });
+  if (uid !== 0 && hasName()) return verified({ binDir: packaged, prefix, identity: {}, filesOwner: uid });
   if (await runs(namespacePrefix, "true")) {
-    return verified({ binDir: packaged, prefix: namespacePrefix, identity: {}, filesOwner: uid });
+    const words = [...namespacePrefix, ...prefix];
+    return verified({ binDir: packaged, prefix: words, identity: {}, filesOwner: uid });
   }
-  if (uid === 0) return asUnprivilegedUser(packaged, dataDir);
+  if (uid === 0) return asUnprivilegedUser(packaged, prefix, dataDir);
   throw new EmbeddedPostgresError(
     `PostgreSQL does not run as user ${uid}, which has no name: add the user to /etc/passwd, or set DATABASE_URL to a PostgreSQL of your own.`,
   );
@@ -74,7 +77,7 @@ function packagedBinDir(): string {
  * For systems that forbid user namespaces (some containers): another uid, which must be able to reach binaries and
  * data.
  */
-async function asUnprivilegedUser(packaged: string, dataDir: string): Promise<Programs> {
+async function asUnprivilegedUser(packaged: string, prefix: string[], dataDir: string): Promise<Programs> {
   const identity = { uid: unprivilegedId, gid: unprivilegedId };
   if (!(await reachable(dataDir, identity))) {
     throw new EmbeddedPostgresError(
@@ -82,10 +85,11 @@ async function asUnprivilegedUser(packaged: string, dataDir: string): Promise<Pr
     );
   }
   if (await reachable(packaged, identity)) {
-    return verified({ binDir: packaged, prefix: [], identity, filesOwner: unprivilegedId });
+    return verified({ binDir: packaged, prefix, identity, filesOwner: unprivilegedId });
   }
   const copy = join(dataDir, "native");
   await cp(dirname(packaged), copy, { recursive: true, force: true, verbatimSymlinks: true });
+  await completeLibraries(copy);
   return verified({ binDir: join(copy, "bin"), prefix: [], identity, filesOwner: unprivilegedId });
 }
 
@@ -105,7 +109,8 @@ async function verified(programs: Programs): Promise<Programs> {
   const postgres = join(programs.binDir, "postgres");
   try {
     await access(postgres);
-    await promisify(execFile)(postgres, ["--version"], { ...programs.identity, cwd: "/" });
+    const [command, ...args] = [...programs.prefix, postgres, "--version"];
+    await promisify(execFile)(command!, args, { ...programs.identity, cwd: "/" });
     return programs;
   } catch (error) {
     throw new EmbeddedPostgresError(

@@ -13,6 +13,38 @@ export const elsewhere: Readonly<Record<string, string>> = {
     "needs an empty Debian; test/install/run.ts runs it in one",
   "deedhouse node install --token-file token.txt --host-name ftp7.example.net":
     "needs an empty Debian; test/install/run.ts runs it in one",
+  "npm run package:deb": "builds for a minute; test/package/deb.slow.test.ts does the same",
+  "npm run package": "builds for a minute; test/package/tarball.slow.test.ts does the same",
+  "apt-get install -y postgresql ./deedhouse_0.1.0_amd64.deb":
+    "needs root; test/package/deb.slow.test.ts installs the package and runs it in a system that only it sees",
+  "runuser -u postgres -- createuser deedhouse": "needs root, and Debian's PostgreSQL",
+  "runuser -u postgres -- createdb --owner deedhouse deedhouse": "needs root, and Debian's PostgreSQL",
+  "sed -i 's/^#DATABASE_URL=/DATABASE_URL=/' /etc/deedhouse/deedhouse.env":
+    "changes /etc; test/package/deb.slow.test.ts installs the package and runs it in a system that only it sees",
+  'as_service() { runuser -u deedhouse -- sh -ac \'. /etc/deedhouse/deedhouse.env; exec "$@"\' sh "$@"; }':
+    "needs the user deedhouse; test/package/deb.slow.test.ts runs it word for word",
+  "as_service deedhouse migrate": "needs the user deedhouse; test/package/deb.slow.test.ts runs it word for word",
+  "systemctl enable --now deedhouse.target":
+    "needs a booted system; test/package/deb-checks.slow.test.ts lets systemd judge the units",
+  "as_service deedhouse account create first":
+    "needs the user deedhouse; test/package/deb.slow.test.ts runs it word for word",
+  "as_service deedhouse key create --account first":
+    "needs the user deedhouse; test/package/deb.slow.test.ts runs it word for word",
+  "apt-get install -y ./deedhouse_0.2.0_amd64.deb":
+    "needs root; test/package/deb.slow.test.ts installs the package and runs it in a system that only it sees",
+  "npm install --global --ignore-scripts ./deedhouse-0.1.0.tgz":
+    "needs the package; test/package/tarball.slow.test.ts runs the same",
+  "docker build --file ops/Dockerfile --tag deedhouse build": "needs an engine of containers",
+  "cd ops && mkdir --mode 700 secrets": "writes into the repository",
+  'echo "1:$(openssl rand -hex 32)" > secrets/master.key': "writes into the repository",
+  "openssl rand -hex 24 > secrets/database-password": "writes into the repository",
+  "password=$(cat secrets/database-password)": "writes into the repository",
+  'echo "postgres://deedhouse:$password@postgres/deedhouse" > secrets/database-url': "writes into the repository",
+  "echo '[]' > secrets/registries.json": "writes into the repository",
+  "chgrp 7400 secrets/* && chmod 640 secrets/*": "needs root",
+  "DEEDHOUSE_NAME=api.reseller.example docker compose up --detach": "needs an engine of containers",
+  "docker compose exec worker-1 deedhouse account create first": "needs an engine of containers",
+  "docker compose exec worker-1 deedhouse key create --account first": "needs an engine of containers",
 };
 
 /** They ask before they do something; here nobody is at the terminal, so they get --yes. */

@@ -1,0 +1,125 @@
+/** Compose and Kubernetes, as far as they can be read without an engine: their settings, secrets and rights are ours. */
+import assert from "node:assert/strict";
+import { execFile, spawnSync } from "node:child_process";
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { promisify } from "node:util";
+import { parse, parseAllDocuments } from "yaml";
+import { repository } from "../../tools/package/stage.ts";
+
+const settings = await readFile(join(repository, "src/config.ts"), "utf8");
+/** A file can be the setting itself, or contain its value. */
+const isSetting = (name: string) =>
+  [name, name.replace(/_FILE$/, "")].some((setting) => settings.includes(`"${setting}"`));
+const roles = ["api", "worker", "migrate"];
+const kinds = ["StatefulSet", "Deployment", "Job"];
+const stopSeconds = 40;
+
+interface Service {
+  image: string;
+  command?: string[];
+  environment: Record<string, string>;
+  secrets: ({ source: string } | string)[];
+  volumes?: string[];
+  read_only?: boolean;
+  stop_grace_period?: string;
+}
+interface Compose {
+  services: Record<string, Service>;
+  secrets: Record<string, unknown>;
+  volumes: Record<string, unknown>;
+}
+
+test("compose.yaml gives api and worker settings that there are, secrets that it has, and no writable root", async () => {
+  const text = await readFile(join(repository, "ops/compose.yaml"), "utf8");
+  const { services, secrets, volumes } = parse(text, { merge: true }) as Compose;
+  const ours = Object.entries(services).filter(([, { image }]) => image === "deedhouse");
+  assert.deepEqual(
+    ours.map(([name]) => name),
+    ["migrate", "api-1", "api-2", "worker-1", "worker-2"],
+  );
+  for (const [name, service] of ours) {
+    const unknown = Object.keys(service.environment).filter((setting) => !isSetting(setting));
+    assert.deepEqual(unknown, [], name);
+    assert.ok(roles.includes(service.command?.[0] ?? "api"), name);
+    assert.ok(service.read_only, name);
+    assert.equal(service.stop_grace_period, `${stopSeconds}s`, name);
+    for (const secret of service.secrets) {
+      assert.ok((typeof secret === "string" ? secret : secret.source) in secrets, `${name}: ${JSON.stringify(secret)}`);
+    }
+  }
+  const journals = ["api-1", "api-2"].map((name) => services[name]!.volumes![0]!.split(":")[0]!);
+  assert.equal(new Set(journals).size, 2, "two apis never share the journal of nonces");
+  assert.ok(journals.every((name) => name in volumes));
+});
+
+interface Workload {
+  kind: string;
+  metadata: { name: string };
+  data?: Record<string, string>;
+  spec: {
+    selector?: { matchLabels: Record<string, string> };
+    template: {
+      metadata?: { labels: Record<string, string> };
+      spec: {
+        terminationGracePeriodSeconds: number;
+        securityContext: { runAsNonRoot: boolean };
+        volumes: { secret?: { secretName: string; defaultMode: number } }[];
+        containers: {
+          args: string[];
+          envFrom: { configMapRef: { name: string } }[];
+          securityContext: { readOnlyRootFilesystem: boolean; allowPrivilegeEscalation: boolean };
+        }[];
+      };
+    };
+  };
+}
+
+/** What `kubectl kustomize` makes of our manifests and some secrets. */
+async function rendered(): Promise<Workload[]> {
+  const folder = await mkdtemp(join(tmpdir(), "deedhouse-kubernetes-"));
+  try {
+    await cp(join(repository, "ops/kubernetes"), folder, { recursive: true });
+    await cp(join(repository, "ops/debian"), join(folder, "secrets"), { recursive: true });
+    for (const name of ["database-url", "master.key"]) await writeFile(join(folder, "secrets", name), "secret");
+    const { stdout } = await promisify(execFile)("kubectl", ["kustomize", folder]);
+    return parseAllDocuments(stdout).map((document) => document.toJS() as Workload);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+test("the manifests render, and each pod has our settings and secrets, time to stop and no rights", {
+  skip: spawnSync("kubectl", ["version", "--client"]).error !== undefined && "kubernetes-client is not installed",
+}, async () => {
+  const objects = await rendered();
+  const nameOf = (kind: string) => objects.find((object) => object.kind === kind)!.metadata.name;
+  const unknown = Object.keys(objects.find(({ kind }) => kind === "ConfigMap")!.data!).filter(
+    (name) => !isSetting(name),
+  );
+  assert.deepEqual(unknown, []);
+  const workloads = objects.filter(({ kind }) => kinds.includes(kind));
+  assert.equal(workloads.length, kinds.length);
+  for (const { metadata, spec } of workloads) {
+    const pod = spec.template.spec;
+    assert.equal(pod.terminationGracePeriodSeconds, stopSeconds, metadata.name);
+    assert.ok(pod.securityContext.runAsNonRoot, metadata.name);
+    const secrets = pod.volumes.flatMap(({ secret }) => (secret ? [secret] : []));
+    assert.deepEqual(secrets, [{ secretName: nameOf("Secret"), defaultMode: 0o440 }], metadata.name);
+    const [container] = pod.containers;
+    assert.ok(roles.includes(container!.args[0]!), metadata.name);
+    assert.equal(container!.envFrom[0]!.configMapRef.name, nameOf("ConfigMap"));
+    assert.ok(
+      container!.securityContext.readOnlyRootFilesystem && !container!.securityContext.allowPrivilegeEscalation,
+    );
+  }
+  for (const budget of objects.filter(({ kind }) => kind === "PodDisruptionBudget")) {
+    const { app } = budget.spec.selector!.matchLabels;
+    assert.ok(
+      workloads.some(({ spec }) => spec.template.metadata?.labels.app === app),
+      `${budget.metadata.name} protects no pod`,
+    );
+  }
+});
