@@ -778,6 +778,7 @@ TABLE registry_leases WITH (fillfactor=50)
   lock_started_at timestamp with time zone NOT NULL
   yielded_at timestamp with time zone
   yielded_to integer
+  timeline text
   CONSTRAINT registry_leases_pkey PRIMARY KEY (registry_id)
 
 TABLE renewal_history

@@ -39,7 +39,7 @@ export function buildContext(config: Config, role: string): OpenContext {
     applicationName: `deedhouse-${role}`,
     log,
   });
-  const listener = createListener({ url: config.databaseUrl, clock, log });
+  const listener = createListener({ url: config.databaseUrl, clock, log, database });
   return {
     database,
     listener,

@@ -1,10 +1,11 @@
-import { Pool, type PoolClient, type PoolConfig } from "pg";
+import { Client, type ClientConfig, Pool, type PoolClient, type PoolConfig } from "pg";
 import { Batcher, type ItemRow } from "#db/batch.ts";
 import { type ConnectionLimits, connectionConfig, runStatement } from "#db/connection.ts";
-import { isConnectionLost, translateError } from "#db/errors.ts";
+import { DatabaseUnavailable, isConnectionLost, translateError } from "#db/errors.ts";
 import { createPipelinedConnection, writeTogether } from "#db/pipeline.ts";
 import type { SqlValues, Statement } from "#db/statement.ts";
 import type { Log } from "#lib/log.ts";
+import { reportDefect } from "#lib/report-defect.ts";
 
 export interface DatabaseOptions extends ConnectionLimits {
   /** postgres://user:password@host:port/database */
@@ -54,11 +55,23 @@ export interface Database {
   close(): Promise<void>;
 }
 
+/** For the process that opened it, which hears from its listener whether PostgreSQL answers. */
+export interface OpenDatabase extends Database {
+  /**
+   * PostgreSQL neither answers nor resets: drops every connection, so that nobody waits for one any longer, and refuses each call
+   * until `resume`. What was sent may still be executed.
+   */
+  suspend(): void;
+  resume(): void;
+}
+
 /** Connects on first use, so it does not throw when the database is down. */
-export function createDatabase(options: DatabaseOptions): Database {
+export function createDatabase(options: DatabaseOptions): OpenDatabase {
   const { log } = options;
   const config = connectionConfig(options.url, options.applicationName, options);
-  const pool = createPool({ ...config, max: options.transactionsMax }, log);
+  const openPool = () => createPool({ ...config, max: options.transactionsMax }, log);
+  let pool = openPool();
+  let isSuspended = false;
   const pipelines = Array.from({ length: options.pipelinedConnections ?? 2 }, () =>
     createPipelinedConnection(config, log),
   );
@@ -66,7 +79,8 @@ export function createDatabase(options: DatabaseOptions): Database {
   const batchers = new Map<Statement<unknown>, Batcher>();
 
   async function withClient<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
-    const client = await pool.connect().catch(rethrowTranslated);
+    if (isSuspended) throw noAnswer();
+    const client = await pool.connect();
     try {
       const result = await work(client);
       client.release();
@@ -79,7 +93,8 @@ export function createDatabase(options: DatabaseOptions): Database {
   }
 
   return {
-    point(statement, values) {
+    async point(statement, values) {
+      if (isSuspended) throw noAnswer();
       const pipeline = pipelines[pointReads++ % pipelines.length]!;
       return pipeline.query(statement, values);
     },
@@ -97,22 +112,82 @@ export function createDatabase(options: DatabaseOptions): Database {
 
     transaction: (work) => withClient((client) => inTransaction(client, work)),
 
+    suspend() {
+      if (isSuspended) return;
+      isSuspended = true;
+      log.warn({}, "the database does not answer: requests are refused until it does");
+      pool.drop();
+      pool = openPool();
+      for (const pipeline of pipelines) pipeline.drop();
+    },
+
+    resume() {
+      if (isSuspended) log.info({}, "the database answers again");
+      isSuspended = false;
+    },
+
     async close() {
-      await Promise.all([pool.end(), ...pipelines.map((pipeline) => pipeline.close())]);
+      await Promise.all([pool.close(), ...pipelines.map((pipeline) => pipeline.close())]);
     },
   };
 }
 
+const noAnswer = () => new DatabaseUnavailable("the database is unavailable: it does not answer");
+
 /** These stay open when they are idle: a new connection takes five round trips. */
 const idleConnectionsMin = 2;
 
-function createPool(config: PoolConfig, log: Log): Pool {
-  const pool = new Pool({ ...config, pipeline: true, min: Math.min(idleConnectionsMin, config.max!) } as PoolConfig);
+interface OwnPool {
+  /** @throws DatabaseUnavailable */
+  connect(): Promise<PoolClient>;
+  /** Its connections, also those that somebody uses or awaits, fail at once. It must not be used afterwards. */
+  drop(): void;
+  /** Waits for the queries in progress. */
+  close(): Promise<void>;
+}
+
+function createPool(config: PoolConfig, log: Log): OwnPool {
+  const clients = new Set<Client>();
+  /** The pool keeps its connections to itself while they open. */
+  class OwnClient extends Client {
+    constructor(own?: string | ClientConfig) {
+      super(own);
+      clients.add(this);
+      this.once("end", () => clients.delete(this));
+    }
+  }
+  const limits = { pipeline: true, min: Math.min(idleConnectionsMin, config.max!), Client: OwnClient };
+  const pool = new Pool({ ...config, ...limits } as PoolConfig);
   // The pool listens only to the errors of idle connections and emits them here. A connection in use needs a listener as well,
   // or its error would end the process; its user gets the error anyway.
   pool.on("error", (error) => log.warn({ err: error }, "an idle database connection broke"));
   pool.on("connect", (client) => client.on("error", () => {}));
-  return pool;
+  const waiting = new Set<(error: unknown) => void>();
+  return {
+    connect() {
+      const { promise, resolve, reject } = Promise.withResolvers<PoolClient>();
+      waiting.add(reject);
+      pool.connect().then(
+        (client) => {
+          // Nobody waits for it any more, and nothing may be executed on it.
+          if (waiting.delete(reject)) resolve(client);
+          else client.release(true);
+        },
+        (error: unknown) => {
+          waiting.delete(reject);
+          reject(translateError(error));
+        },
+      );
+      return promise;
+    },
+    drop() {
+      pool.end().catch(reportDefect);
+      for (const reject of waiting) reject(noAnswer());
+      waiting.clear();
+      for (const client of clients) client.connection.stream.destroy();
+    },
+    close: () => pool.end(),
+  };
 }
 
 function run<Row>(client: PoolClient, statement: Statement<Row>, values: SqlValues): Promise<Row[]> {

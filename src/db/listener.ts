@@ -4,9 +4,11 @@
  * session sends its pending notifications before it answers the next query. So the answer to a heartbeat comes after
  * every notification of a transaction that was acknowledged before the heartbeat was sent.
  */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { Client, escapeIdentifier } from "pg";
 import { connectionConfig } from "#db/connection.ts";
-import { type Clock, sleep } from "#lib/clock.ts";
+import type { OpenDatabase } from "#db/database.ts";
+import { type Clock, sleep, waitAtMost } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
 
 export interface ListenerOptions {
@@ -15,6 +17,8 @@ export interface ListenerOptions {
   log: Log;
   /** The time between two heartbeats. Default 400 ms. */
   heartbeatMs?: number;
+  /** Hears whether PostgreSQL answers: `suspend` when it neither answers nor resets, `resume` after the next answer. */
+  database?: Pick<OpenDatabase, "suspend" | "resume"> | undefined;
 }
 
 /** A function that adds something returns the function that removes it. */
@@ -40,8 +44,27 @@ export interface Listener {
 
 /** A heartbeat that takes longer means that the connection is lost. */
 const heartbeatBudgetMs = 1_000;
+/** PostgreSQL cannot be reached if it says nothing for so long: no request waits longer than this and a heartbeat's pause. */
+const silentMsMax = 2_000;
 const reconnectDelayMs = 100;
-const reconnectDelayMsMax = 2_000;
+const reconnectDelayMsMax = 500;
+
+class Silence extends Error {
+  override readonly name = "Silence";
+}
+
+/** @throws Silence when PostgreSQL does not answer, and the error of `answer` */
+async function inTime<Value>(answer: Promise<Value>): Promise<Value> {
+  let isHere = false;
+  const settled = () => {
+    isHere = true;
+  };
+  await waitAtMost(silentMsMax, answer.then(settled, settled));
+  // A process that was busy itself learns only now that the time is over, and may have the answer, too.
+  if (!isHere) await nextTurn();
+  if (!isHere) throw new Silence(`PostgreSQL has not answered for ${silentMsMax / 1_000} s`);
+  return answer;
+}
 
 /** The handlers of each channel, and whether the current connection listens to all channels. */
 class Channels {
@@ -97,8 +120,15 @@ class Channels {
   }
 }
 
+/** Late events of this connection must not be taken for the next one's. */
+function abandon(client: Client): void {
+  client.removeAllListeners();
+  client.on("error", () => {});
+  client.connection.stream.destroy();
+}
+
 /** Connects at once, and stays connected until it is closed. */
-export function createListener({ url, clock, log, heartbeatMs = 400 }: ListenerOptions): Listener {
+export function createListener({ url, clock, log, heartbeatMs = 400, database }: ListenerOptions): Listener {
   const channels = new Channels();
   const reconnectHandlers = new Set<() => void>();
   let closed = false;
@@ -114,6 +144,7 @@ export function createListener({ url, clock, log, heartbeatMs = 400 }: ListenerO
         });
       } catch (error) {
         if (!closed) log.warn({ err: error }, "the database connection for notifications broke");
+        if (error instanceof Silence) database?.suspend();
       }
       aliveAt = undefined;
       channels.disconnected();
@@ -133,24 +164,22 @@ export function createListener({ url, clock, log, heartbeatMs = 400 }: ListenerO
     client.on("end", broke);
     client.on("notification", ({ channel, payload }) => channels.deliver(channel, payload ?? "", log));
     try {
-      await client.connect();
+      await inTime(client.connect());
       let mayHaveMissed = true;
       while (!closed) {
         pause = new AbortController();
-        if (await channels.listenTo(client, listening)) mayHaveMissed = true;
+        if (await inTime(channels.listenTo(client, listening))) mayHaveMissed = true;
         if (mayHaveMissed) for (const handle of reconnectHandlers) handle();
         mayHaveMissed = false;
         const sentAt = clock.monotonicMs();
-        await client.query("SELECT 1");
+        await inTime(client.query("SELECT 1"));
         aliveAt = sentAt;
+        database?.resume();
         established();
         await sleep(heartbeatMs, pause.signal);
       }
     } finally {
-      // Late events of this connection must not be taken for the next one's.
-      client.removeAllListeners();
-      client.on("error", () => {});
-      client.connection.stream.destroy();
+      abandon(client);
     }
   }
 

@@ -14,6 +14,8 @@ import type { Log } from "#lib/log.ts";
 export interface PipelinedConnection {
   /** @throws DatabaseUnavailable */
   query<Row>(statement: Statement<Row>, values: SqlValues): Promise<Row[]>;
+  /** Queries in progress fail at once. The next query connects again. */
+  drop(): void;
   /** Waits for the queries in progress, then disconnects. */
   close(): Promise<void>;
 }
@@ -21,6 +23,7 @@ export interface PipelinedConnection {
 /** One connection. The first query opens it, and the first query after it broke opens it again. */
 export function createPipelinedConnection(config: ClientConfig, log: Log): PipelinedConnection {
   let current: Promise<Client> | undefined;
+  let newest: Client | undefined;
 
   function connect(): Promise<Client> {
     const client = new Client({
@@ -28,6 +31,7 @@ export function createPipelinedConnection(config: ClientConfig, log: Log): Pipel
       pipeline: true,
       options: `${plannerOptions} -c default_transaction_read_only=on`,
     });
+    newest = client;
     const connected = client.connect().then(() => client);
     const forget = () => {
       if (current === connected) current = undefined;
@@ -57,6 +61,11 @@ export function createPipelinedConnection(config: ClientConfig, log: Log): Pipel
         }
         throw translateError(error);
       }
+    },
+
+    drop() {
+      current = undefined;
+      newest?.connection.stream.destroy();
     },
 
     async close(): Promise<void> {

@@ -79,3 +79,20 @@ test("a released lease is free at once; a yielded one is reserved for the worker
   assert.equal(await takeLease(one, "nic"), undefined);
   assert.equal((await takeLease(other, "nic"))?.epoch, 2);
 });
+
+test("after a failover, the holder of the lock waits until the lease from before has expired", async (t) => {
+  const { url } = await testDatabase(t);
+  const before = await takeLease(await connect(t, url), "nic");
+  // This is what a promoted standby has: the row, and no lock.
+  const [row] = await runSql<{ expires_at: Date }>(
+    url,
+    "UPDATE registry_leases SET timeline = 'FFFFFFFF', expires_at = clock_timestamp() + interval '1500 ms' RETURNING expires_at",
+  );
+  const after = await takeLease(await connect(t, url), "nic");
+  const [taken] = await runSql<{ since: Date }>(url, "SELECT since FROM registry_leases");
+  assert.ok(taken!.since >= row!.expires_at, `taken at ${taken!.since}, expired at ${row!.expires_at}`);
+  assert.ok(after!.epoch > before!.epoch + 1, "no epoch of the old primary that the standby lacks is given to another");
+  assert.equal(after!.predecessorMs, 0);
+  const again = await takeLease(await connect(t, url), "nic");
+  assert.equal(again!.epoch, after!.epoch + 1, "on one timeline the lock says that the owner has ended");
+});

@@ -3,8 +3,8 @@
  * clocks it stops some seconds before the lease expires, so its successor never begins while it still sends, even when the two
  * cannot reach each other. docs/decisions/0007-ownership-is-a-lease.md says which gaps remain and how they are closed.
  */
-
 import type { Client } from "pg";
+import { timelineNow } from "#db/timeline.ts";
 import type { OwnerLease } from "#domains/registry/sessions.ts";
 import { type Clock, sleep, systemClock, waitAtMost } from "#lib/clock.ts";
 import { processName } from "#locks/process-name.ts";
@@ -18,16 +18,28 @@ const earlyMs = 3_000;
 /** How long a session holder tries to release its lease. */
 const releaseMsMax = 1_000;
 
+/** A promoted standby lacks this many takeovers of the old primary at most. */
+const lostTakeoversMax = 1_000;
+
+// A promoted standby knows the lease and not the lock: a lock that is free there says nothing about the previous holder.
+const leaseFromBeforeSql = `
+  SELECT extract(epoch FROM expires_at - now())::float8 * 1000 AS left_ms FROM registry_leases
+  WHERE registry_id = $1 AND timeline <> ${timelineNow} AND expires_at > now()`;
+/** Those who wait for the lock end the connection of a holder that does nothing with it for ten seconds. */
+const lookEveryMs = 1_000;
+
 // The holder of the registry's advisory lock may take the lease even before it expires: the previous holder's connection has
-// ended. A yielded lease is reserved for one worker for a short time.
+// ended. A yielded lease is reserved for one worker for a short time. A standby that lacked commits when it was promoted may have lost
+// epochs, which must not be given to others.
 const takeSql = `
   WITH before AS (SELECT expires_at FROM registry_leases WHERE registry_id = $1)
-  INSERT INTO registry_leases AS lease (registry_id, epoch, holder, since, expires_at, lock_pid, lock_started_at)
-  SELECT $1, 1, $2, now(), now() + interval '${leaseMs} milliseconds', pid, backend_start
+  INSERT INTO registry_leases AS lease (registry_id, epoch, holder, since, expires_at, lock_pid, lock_started_at, timeline)
+  SELECT $1, 1, $2, now(), now() + interval '${leaseMs} milliseconds', pid, backend_start, ${timelineNow}
   FROM pg_stat_activity WHERE pid = pg_backend_pid()
-  ON CONFLICT (registry_id) DO UPDATE SET epoch = lease.epoch + 1, holder = excluded.holder, since = excluded.since,
-    expires_at = excluded.expires_at, lock_pid = excluded.lock_pid, lock_started_at = excluded.lock_started_at,
-    yielded_to = NULL
+  ON CONFLICT (registry_id) DO UPDATE SET
+    epoch = lease.epoch + CASE WHEN lease.timeline <> excluded.timeline THEN ${lostTakeoversMax} ELSE 1 END,
+    holder = excluded.holder, since = excluded.since, expires_at = excluded.expires_at, lock_pid = excluded.lock_pid,
+    lock_started_at = excluded.lock_started_at, timeline = excluded.timeline, yielded_to = NULL
   WHERE lease.yielded_to IS NULL OR lease.yielded_to = excluded.lock_pid
     OR lease.yielded_at < now() - interval '${leaseMs} milliseconds'
   RETURNING epoch, (SELECT extract(epoch FROM expires_at - now()) * 1000 FROM before) AS predecessor_ms`;
@@ -63,8 +75,17 @@ interface Time {
   monotonicMs: number;
 }
 
+/** Waits for the end of a lease that was taken before a failover. @throws the driver's error */
+async function outliveLeaseFromBefore(client: Client, registryId: string): Promise<void> {
+  for (;;) {
+    const { rows } = await client.query<{ left_ms: number }>(leaseFromBeforeSql, [registryId]);
+    if (!rows[0]) return;
+    await sleep(Math.min(rows[0].left_ms, lookEveryMs));
+  }
+}
+
 /**
- * Takes the registry's lease.
+ * Takes the registry's lease, after the end of one from before a failover.
  * @param client the connection that holds the registry's advisory lock
  * @param clock the system's clock: a test that moves the context's clock lets days pass for orders, but not for this process
  * @returns undefined when the lease is reserved for another worker
@@ -76,11 +97,10 @@ export async function takeLease(
   clock: Clock = systemClock,
 ): Promise<HeldLease | undefined> {
   const now = (): Time => ({ wallMs: clock.now().getTime(), monotonicMs: clock.monotonicMs() });
+  await outliveLeaseFromBefore(client, registryId);
   const takenAt = now();
-  const { rows } = await client.query<{ epoch: string; predecessor_ms: string | null }>(takeSql, [
-    registryId,
-    processName,
-  ]);
+  const parameters = [registryId, processName];
+  const { rows } = await client.query<{ epoch: string; predecessor_ms: string | null }>(takeSql, parameters);
   const [taken] = rows;
   if (!taken) return undefined;
   const epoch = Number(taken.epoch);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { unixSeconds } from "#lib/clock.ts";
+import { systemClock, unixSeconds } from "#lib/clock.ts";
 import { assertError, assertFullForm } from "../harness/assert-reply.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { newNonce, type SignedRequestOptions } from "../harness/signed-request.ts";
@@ -61,4 +61,26 @@ test("it recovers automatically, and the header of a refused request can be sent
     again.map(({ status }) => status),
     [401, 401, 503, 401, 401, 401, 202, 401],
   );
+});
+
+/** Half of a statement's limit, after which a silent server would be noticed anyway. In service it takes 3 s. */
+const silenceMsMax = 5_000;
+
+test("a database that neither answers nor resets is noticed by requests in progress and by new ones, and used when it is back", async () => {
+  const all = () =>
+    Promise.all(calls.map(([method, target, options]) => gateway.send(reseller, method, target, options)));
+  await all();
+  proxy.dropRoute();
+  const droppedMs = systemClock.monotonicMs();
+  for (const reply of await all()) assertError(reply, "service_unavailable");
+  const noticedMs = systemClock.monotonicMs();
+  assert.ok(noticedMs - droppedMs < silenceMsMax, `${noticedMs - droppedMs} ms`);
+  for (const [method, target, options] of calls) {
+    assertError(await gateway.send(reseller, method, target, options), "service_unavailable");
+  }
+  const refusedMs = systemClock.monotonicMs() - noticedMs;
+  assert.ok(refusedMs < silenceMsMax, `${refusedMs} ms for ${calls.length} requests one after the other`);
+  proxy.restore();
+  while ((await gateway.send(reseller, "GET", "/domains")).status === 503);
+  assert.equal((await gateway.send(reseller, "GET", "/servicepacks")).status, 200);
 });

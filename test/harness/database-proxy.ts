@@ -18,6 +18,8 @@ export interface DatabaseProxy {
   restore(): void;
   /** Stops transmitting on the existing connections, which stay open, like a firewall that has forgotten them. */
   silence(): void;
+  /** The same for new connections, too, until `restore`: they open, and nothing arrives on them, like those to a stopped server. */
+  dropRoute(): void;
   /**
    * Lets the next COMMIT, or the named statement that commits on its own, reach the database, and holds back its
    * answer. Resolves when it is committed.
@@ -45,10 +47,15 @@ export async function startDatabaseProxy(
   let committed: { by: string; resolve: () => void } | undefined;
   const gathered = gatherMs === undefined ? undefined : createAnswerGate(gatherMs);
   let silenced = new AbortController();
+  let isRouteDropped = false;
+  const silence = () => {
+    silenced.abort();
+    silenced = new AbortController();
+  };
   const relay = await startTcpRelay({
     target: () => target,
     carry(client, upstream) {
-      const { signal } = silenced;
+      const signal = isRouteDropped ? AbortSignal.abort() : silenced.signal;
       let held: (() => void) | undefined;
       let heldBy: string | undefined;
       const readMessages = createMessageReader((executedNow) => {
@@ -80,10 +87,14 @@ export async function startDatabaseProxy(
     executed,
     takeRoundTrips: () => gathered?.take() ?? 0,
     cut: relay.cut,
-    restore: relay.join,
-    silence() {
-      silenced.abort();
-      silenced = new AbortController();
+    restore() {
+      isRouteDropped = false;
+      relay.join();
+    },
+    silence,
+    dropRoute() {
+      isRouteDropped = true;
+      silence();
     },
     holdNextCommitAnswer(by = "COMMIT") {
       const { promise, resolve } = Promise.withResolvers<void>();

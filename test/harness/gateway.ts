@@ -186,13 +186,12 @@ export async function startTestGateway(scope: Scope, options: GatewayOptions = {
   const log = createLog("test", process.env.DEEDHOUSE_TEST_LOG ?? "silent");
   const clock = options.clock ?? systemClock;
   const proxy = options.proxy ? await startDatabaseProxy(databaseUrl) : undefined;
-  let database = directDatabase;
-  if (proxy) {
-    closers.push(() => proxy.close());
-    database = createDatabase({ url: proxy.url, transactionsMax: 5, applicationName: "deedhouse-test", log });
-    closers.push(() => database.close());
-  }
-  const listener = createListener({ url: proxy?.url ?? databaseUrl, clock, log });
+  const proxied =
+    proxy && createDatabase({ url: proxy.url, transactionsMax: 5, applicationName: "deedhouse-test", log });
+  if (proxy) closers.push(() => proxy.close());
+  if (proxied) closers.push(() => proxied.close());
+  const database = proxied ?? directDatabase;
+  const listener = createListener({ url: proxy?.url ?? databaseUrl, clock, log, database: proxied });
   closers.push(() => listener.close());
   const context: Context = {
     database,

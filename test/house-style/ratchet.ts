@@ -4,5 +4,5 @@
  */
 export const longFunctions: Record<string, number> = {
   "src/api/replay/replay.ts createReplayGuard": 84,
-  "src/db/listener.ts createListener": 76,
+  "src/db/listener.ts createListener": 75,
 };
