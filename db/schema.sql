@@ -1,6 +1,44 @@
 -- What migrations and functions add up to, printed by test/schema.test.ts. For reading only: README.md says how to change it.
 -- UPDATE_GOLDEN=1 npm test -- test/schema.test.ts
 
+TABLE alarm_channels
+  name text NOT NULL
+  seen_at timestamp with time zone NOT NULL
+  failing_since timestamp with time zone
+  failure_count integer NOT NULL DEFAULT 0
+  paused_until timestamp with time zone
+  error_text text
+  next_step_at timestamp with time zone NOT NULL
+  version bigint NOT NULL DEFAULT 0
+  CONSTRAINT alarm_channels_pkey PRIMARY KEY (name)
+  CREATE TRIGGER count_version BEFORE UPDATE ON public.alarm_channels FOR EACH ROW EXECUTE FUNCTION count_version()
+  CREATE TRIGGER row_is_due AFTER INSERT OR UPDATE OF next_step_at ON public.alarm_channels FOR EACH ROW EXECUTE FUNCTION row_is_due('alarm-channels', 'name')
+
+TABLE alarm_messages
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+  channel text NOT NULL
+  alarm_id bigint
+  what text NOT NULL
+  created_at timestamp with time zone NOT NULL
+  status text NOT NULL DEFAULT 'Pending'::text
+  attempts integer NOT NULL DEFAULT 0
+  sent_at timestamp with time zone
+  summary_of bigint
+  error_text text
+  CONSTRAINT alarm_messages_alarm_id_channel_what_key UNIQUE (alarm_id, channel, what)
+  CONSTRAINT alarm_messages_alarm_id_fkey FOREIGN KEY (alarm_id) REFERENCES alarms(id) ON DELETE CASCADE
+  CONSTRAINT alarm_messages_channel_fkey FOREIGN KEY (channel) REFERENCES alarm_channels(name) ON DELETE CASCADE
+  CONSTRAINT alarm_messages_check CHECK (((what = 'test'::text) = (alarm_id IS NULL)))
+  CONSTRAINT alarm_messages_check1 CHECK (((status = 'Sent'::text) = (sent_at IS NOT NULL)))
+  CONSTRAINT alarm_messages_pkey PRIMARY KEY (id)
+  CONSTRAINT alarm_messages_status_check CHECK ((status = ANY (ARRAY['Pending'::text, 'Sent'::text, 'Failed'::text])))
+  CONSTRAINT alarm_messages_what_check CHECK ((what = ANY (ARRAY['opened'::text, 'resolved'::text, 'test'::text])))
+  CREATE INDEX alarm_messages_age ON public.alarm_messages USING btree (created_at)
+  CREATE INDEX alarm_messages_sent ON public.alarm_messages USING btree (channel, sent_at) WHERE ((summary_of IS NULL) AND (sent_at IS NOT NULL))
+  CREATE INDEX alarm_messages_waiting ON public.alarm_messages USING btree (channel, attempts, id) WHERE (status = 'Pending'::text)
+
+SEQUENCE alarm_messages_id_seq
+
 TABLE alarms
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
   kind text NOT NULL
@@ -14,6 +52,8 @@ TABLE alarms
   CREATE INDEX alarms_open_newest ON public.alarms USING btree (id) WHERE (resolved_at IS NULL)
   CREATE INDEX alarms_subject ON public.alarms USING btree (kind, subject, resolved_at)
   CREATE UNIQUE INDEX alarms_open ON public.alarms USING btree (kind, subject) WHERE (resolved_at IS NULL)
+  CREATE TRIGGER told_opened AFTER INSERT ON public.alarms FOR EACH ROW EXECUTE FUNCTION alarm_told()
+  CREATE TRIGGER told_resolved AFTER UPDATE OF resolved_at ON public.alarms FOR EACH ROW WHEN (((old.resolved_at IS NULL) AND (new.resolved_at IS NOT NULL))) EXECUTE FUNCTION alarm_told()
 
 SEQUENCE alarms_id_seq
 
@@ -990,6 +1030,22 @@ TABLE workers
   stopped_at timestamp with time zone
   doing text
   CONSTRAINT workers_pkey PRIMARY KEY (worker)
+
+CREATE OR REPLACE FUNCTION public.alarm_told()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  INSERT INTO alarm_messages (channel, alarm_id, what, created_at)
+  SELECT name, NEW.id, CASE WHEN NEW.resolved_at IS NULL THEN 'opened' ELSE 'resolved' END, coalesce(NEW.resolved_at, NEW.since)
+  FROM alarm_channels WHERE NEW.kind <> 'alarm-channel' OR NEW.subject <> name
+  ON CONFLICT DO NOTHING;
+  IF FOUND THEN
+    PERFORM pg_notify('alarm_message', '');
+  END IF;
+  RETURN NULL;
+END $function$
+
 
 CREATE OR REPLACE FUNCTION public.await_domains_of(host_name text)
  RETURNS void

@@ -41,6 +41,7 @@ export const alarmKinds = [
   "hosting-node-away",
   "hosting-node-restored",
   "webhook",
+  "alarm-channel",
   "chore",
 ] as const;
 type AlarmKind = (typeof alarmKinds)[number];

@@ -10,7 +10,7 @@ test("the operator's page has every setting of api and worker, and none that the
   const source = await readFile(new URL("../src/config.ts", import.meta.url), "utf8");
   const isOfOthers = (name: string) => name.startsWith("DEEDHOUSE_NODE_");
   // NAME_FILE names a file that holds what NAME would; the page has either.
-  const bare = (name: string) => name.replace(/_(KEY|CERTIFICATE)_FILE$/, "_$1");
+  const bare = (name: string) => name.replace(/_(KEY|CERTIFICATE|SMTP_URL|ALARMS_WEBHOOK|ALARMS_SLACK)_FILE$/, "_$1");
   const read = source.match(/(?<=")(DATABASE_URL|DEEDHOUSE_[A-Z_]+)(?=")|(?<=\.)DEEDHOUSE_[A-Z_]+/g) ?? [];
   const rows = (await readFile(page, "utf8")).match(/^\| `(DATABASE_URL|DEEDHOUSE_)[^|]*\|/gm) ?? [];
   const told = rows.flatMap((row) => {

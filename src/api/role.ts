@@ -1,3 +1,4 @@
+import { startAlarmMessages } from "#alarm-messages/machine.ts";
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import { createReplayGuard } from "#api/replay/replay.ts";
 import { startServer } from "#api/server.ts";
@@ -42,6 +43,8 @@ export async function startApi(config: Config): Promise<Role> {
   // Reading the bundled list takes a tenth of a second, in which no request would be answered.
   await context.commonPasswords();
   const stopping = new AbortController();
+  // The alarm about missing workers has to arrive without one.
+  const alarmMessages = await startAlarmMessages(context, config.databaseUrl, config.alarmChannels);
   const server = await startServer(context, {
     stopping: stopping.signal,
     isSandbox: config.deployment === "sandbox",
@@ -73,7 +76,7 @@ export async function startApi(config: Config): Promise<Role> {
       // A load balancer learns it from /readyz, and sends no new request when the port closes.
       await sleep(Math.min(config.stopNoticeSeconds, stopNoticeSecondsMax) * 1000);
       unfollow?.();
-      await Promise.all([server.close(), agentEndpoint?.close(), watch.close()]);
+      await Promise.all([server.close(), agentEndpoint?.close(), watch.close(), alarmMessages.close()]);
       replayGuard.close();
       await context.close();
     },

@@ -2,6 +2,7 @@
  * Periodic chores of the workers. Each is a row, so that one worker at a time runs it, and one that fails or takes long holds up
  * no other.
  */
+import { dropOldAlarmMessages } from "#alarm-messages/kept.ts";
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { deleteInParts } from "#db/parts.ts";
@@ -60,6 +61,7 @@ const chores = {
   "old-messages": everyMinute(dropOldMessages),
   "old-events": everyMinute(dropOldEvents),
   "old-deliveries": everyMinute(dropOldDeliveries),
+  "old-alarm-messages": everyMinute(dropOldAlarmMessages),
   "idle-paces": everyMinute(dropIdlePaces),
   "wake-webhooks": everyMinute(wakeWebhooks),
   "traffic-alarms": everyMinute(endTrafficAlarms),

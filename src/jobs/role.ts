@@ -1,3 +1,4 @@
+import { startAlarmMessages } from "#alarm-messages/machine.ts";
 import { buildContext } from "#build-context.ts";
 import type { Config } from "#config.ts";
 import { requirePostgres } from "#db/server-version.ts";
@@ -13,12 +14,13 @@ export async function startWorkerRole(config: Config): Promise<Role> {
   await requirePostgres(config.databaseUrl, "worker");
   await noteRestore(context);
   const worker = await startWorker(context, config.databaseUrl);
+  const alarmMessages = await startAlarmMessages(context, config.databaseUrl, config.alarmChannels);
   context.log.info("the worker is working");
   const watch = startWatch(context, () => lookAtDisks(context, [...ownLogFile(), ...config.diskFolders]));
   return {
     ready: {},
     async close() {
-      await Promise.all([worker.close(), watch.close()]);
+      await Promise.all([worker.close(), watch.close(), alarmMessages.close()]);
       await context.close();
     },
   };

@@ -1,7 +1,9 @@
 import type { Command } from "commander";
+import { type ChannelTest, readChannelTests, requestChannelTests } from "#alarm-messages/try-channels.ts";
 import { listAlarms, resolveAlarmById } from "#alarms.ts";
 import { limitOption } from "#operator/arguments.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand } from "#operator/command.ts";
+import { addTimeoutOption, waitFor } from "#operator/wait-for.ts";
 import { OperatorError } from "#operator-error.ts";
 import { lookAround } from "#watch/look-around.ts";
 import { exitCodes } from "../../client/cli/failures.ts";
@@ -31,6 +33,7 @@ export function addAlarmCommands(program: Command): void {
         asTable("id", "kind", "subject", "since", "last_at", "count", "note", "resolved_at"),
       ),
     );
+  addTestCommand(alarms);
   operatorCommand(alarms, "resolve <id>", "resolve an alarm; a cause that persists raises it again")
     .addHelpText("after", "\nExample:\n  deedhouse alarms resolve 17")
     .action(
@@ -42,3 +45,36 @@ export function addAlarmCommands(program: Command): void {
       }),
     );
 }
+
+function addTestCommand(alarms: Command): void {
+  const command = operatorCommand(alarms, "test", "send a test by each channel that messages about alarms go by");
+  addTimeoutOption(command, "for the answers of mail server and receivers")
+    .addHelpText("after", "\nExits with 1 if one was not sent.\nExample:\n  deedhouse alarms test")
+    .action(
+      onDatabase(
+        async (context, { timeout }: { timeout: number }) => {
+          const ids = await requestChannelTests(context);
+          if (ids.length === 0) {
+            throw new OperatorError(
+              "refused",
+              "no process is set up to send messages about alarms: set DEEDHOUSE_ALARMS_MAIL_TO, DEEDHOUSE_ALARMS_WEBHOOK_FILE or DEEDHOUSE_ALARMS_SLACK_FILE for api and worker, and restart them",
+            );
+          }
+          const over = async () => {
+            const tests = await readChannelTests(context, ids);
+            return tests.some(({ status }) => status === "Pending") ? undefined : tests;
+          };
+          const tests = (await waitFor(context, timeout, over)) ?? (await readChannelTests(context, ids));
+          if (tests.some(({ status }) => status !== "Sent")) process.exitCode = exitCodes.unexpected;
+          return tests.map(shownTest);
+        },
+        asTable("channel", "status", "reason"),
+      ),
+    );
+}
+
+const shownTest = ({ channel, status, error_text }: ChannelTest) => ({
+  channel,
+  status: { Sent: "sent", Failed: "failed", Pending: "waiting" }[status],
+  reason: status === "Pending" ? "no api or worker with this channel has sent it yet" : error_text,
+});

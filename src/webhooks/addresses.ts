@@ -43,7 +43,7 @@ export function parseWebhookUrl({ allowsPlainHttp }: WebhookSettings, text: stri
 /** The account that gives a target, and the lookup of its name. */
 export interface TargetContext {
   webhooks: WebhookSettings;
-  names: NameLookups;
+  names: Pick<NameLookups, "findAddresses">;
 }
 
 /**

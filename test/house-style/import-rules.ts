@@ -100,6 +100,21 @@ export const importRules: ImportRule[] = [
     why: "webhooks send events, whatever they are about",
   },
   {
+    from: "src/alarm-messages/",
+    allowed: [
+      "src/lib/",
+      "src/db/",
+      "src/locks/",
+      "src/progress/",
+      "src/webhooks/",
+      "src/alarms.ts",
+      "src/config.ts",
+      "src/context.ts",
+    ],
+    allowedInTests: [],
+    why: "it sends what alarms say, whoever raises them",
+  },
+  {
     from: "src/front/",
     allowed: ["src/lib/", "src/db/", "src/alarms.ts", "src/context.ts"],
     allowedInTests: [],
@@ -138,6 +153,7 @@ export const importRules: ImportRule[] = [
   {
     from: "src/operator/",
     allowed: [
+      "src/alarm-messages/",
       "src/lib/",
       "src/db/",
       "src/registry/",
@@ -225,6 +241,7 @@ export const importRules: ImportRule[] = [
   {
     from: "src/api/",
     allowed: [
+      "src/alarm-messages/",
       "src/lib/",
       "src/db/",
       "src/front/",
@@ -248,6 +265,7 @@ export const importRules: ImportRule[] = [
   {
     from: "src/jobs/",
     allowed: [
+      "src/alarm-messages/",
       "src/lib/",
       "src/db/",
       "src/locks/",

@@ -30,10 +30,12 @@ export interface Workers {
   start(own?: OwnWorker): Promise<WorkerProcess>;
 }
 
-/** One worker's own settings: its links to the database and the registry, which can be cut. */
+/** One worker's own settings, such as its links to the database and the registry, which can be cut. */
 export interface OwnWorker {
   databaseUrl?: string;
   profile?: Partial<RegistryEntry>;
+  /** More of its settings. */
+  environment?: Record<string, string>;
 }
 
 export interface WorkersOptions {
@@ -64,7 +66,8 @@ export async function startWithWorkers(t: Scope, options: WorkersOptions = {}) {
     gateway,
     async start({ databaseUrl = gateway.databaseUrl, ...own } = {}) {
       const environment = await writeConfiguration(gateway, folder, { ...profile, ...own.profile });
-      return startProcess(processes, { ...environment, DATABASE_URL: databaseUrl }, nodeArguments);
+      const settings = { ...environment, ...own.environment, DATABASE_URL: databaseUrl };
+      return startProcess(processes, settings, nodeArguments);
     },
   };
   return workers;

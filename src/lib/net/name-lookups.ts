@@ -2,7 +2,7 @@
  * Asks name servers about names that strangers have given. Their name servers may be silent on purpose, so a lookup never uses
  * getaddrinfo, which has four threads for the whole process and no deadline, and an account has a few lookups in progress at once.
  */
-import { Resolver } from "node:dns/promises";
+import { lookup, Resolver } from "node:dns/promises";
 import { createSourceTurns, TooManyWaiting } from "#lib/source-turns.ts";
 
 const firstAttemptMs = 2_000;
@@ -29,6 +29,15 @@ export interface NameLookups {
   /** The texts of the TXT records at a name. The parameters are those of `findAddresses`. */
   findTexts(who: number, name: string, signal?: AbortSignal): Promise<NameAnswer>;
 }
+
+/** For names that the operator has set, which may be in /etc/hosts: asks the system. */
+export const systemLookups: Pick<NameLookups, "findAddresses"> = {
+  findAddresses: (_who, name) =>
+    lookup(name, { all: true }).then(
+      (found) => ({ found: found.map(({ address }) => address) }),
+      ({ code = "unknown" }: NodeJS.ErrnoException) => ({ problem: code }),
+    ),
+};
 
 /**
  * @param servers addresses with or without a port (`192.0.2.1`, `[2001:db8::1]:53`); empty: those of the system
