@@ -1,12 +1,11 @@
 /** The Debian package, really installed, used and purged, on a system that only this test sees. */
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
+import { spawnSync } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { sleep, systemClock } from "#lib/clock.ts";
+import { systemClock } from "#lib/clock.ts";
 import { Secret } from "#lib/secret.ts";
 import manifest from "../../package.json" with { type: "json" };
 import { buildDeb } from "../../tools/package/deb.ts";
@@ -15,10 +14,10 @@ import { freePorts } from "../harness/free-ports.ts";
 import { sendSigned } from "../harness/signed-request.ts";
 import { shellBlocks } from "../pages/shell-blocks.ts";
 import { type ScratchRoot, scratchRoot, whyNoScratchRoot } from "./scratch-root.ts";
+import { startRole } from "./service-process.ts";
 
 const skip =
   (spawnSync("strip", ["--version"]).error !== undefined && "binutils is not installed") || whyNoScratchRoot();
-const startMs = 60_000;
 
 const folder = await mkdtemp(join(tmpdir(), "deedhouse-deb-"));
 after(() => rm(folder, { recursive: true }));
@@ -71,25 +70,12 @@ test("with a database and the commands of docs/deploy.md, it serves a signed req
   const create = fromPage("as_service deedhouse key create --account first");
   const { stdout } = await root.shell(`${define}\n${create} --json`);
   const { api_key: id, api_secret: secret } = JSON.parse(stdout) as { api_key: string; api_secret: string };
-  const [program, ...args] = [...root.enter, "sh", "-c", service("api")];
-  const api = spawn(program!, args, { stdio: ["ignore", "ignore", "pipe"] });
-  t.after(() => api.kill("SIGKILL"));
-  let said = "";
-  api.stderr.on("data", (bytes: Buffer) => {
-    said += bytes;
-  });
-  const deadlineMs = systemClock.monotonicMs() + startMs;
-  while (!said.includes("the API is listening")) {
-    assert.equal(api.exitCode, null, said);
-    assert.ok(systemClock.monotonicMs() < deadlineMs, said);
-    await sleep(50);
-  }
+  const api = await startRole([...root.enter, "sh", "-c", service("api")], "the API is listening", t);
   const key = { id, secret: new Secret(secret) };
   const call = { url: `http://127.0.0.1:${port}`, key, clock: systemClock, method: "GET", target: "/domains" };
   const reply = await sendSigned(call);
   assert.equal(reply.status, 200, reply.text);
-  api.kill("SIGTERM");
-  assert.deepEqual(await once(api, "exit"), [0, null]);
+  assert.deepEqual(await api.stop(), [0, null]);
 });
 
 test("an upgrade keeps the master key and the settings", { skip }, async () => {
