@@ -6,19 +6,21 @@ import { startWorker } from "#jobs/worker.ts";
 import type { Role } from "#role.ts";
 import { lookAtDisks, ownLogFile } from "#watch/disk-space.ts";
 import { startWatch } from "#watch/look-around.ts";
+import { watchLostCommits } from "#watch/lost-commits.ts";
 
 /** The role `worker`. */
 export async function startWorkerRole(config: Config): Promise<Role> {
   const context = buildContext(config, "worker");
   await requirePostgres(config.databaseUrl, "worker");
   await noteRestore(context);
+  const losses = watchLostCommits(context);
   const worker = await startWorker(context, config.databaseUrl);
   context.log.info("the worker is working");
   const watch = startWatch(context, () => lookAtDisks(context, [...ownLogFile(), ...config.diskFolders]));
   return {
     ready: {},
     async close() {
-      await Promise.all([worker.close(), watch.close()]);
+      await Promise.all([worker.close(), watch.close(), losses.close()]);
       await context.close();
     },
   };
