@@ -23,6 +23,7 @@ export const alarmKinds = [
   "no-worker",
   "registry-unowned",
   "work-overdue",
+  "commits-lost",
   "disk",
   "renewal",
   "renewal-credit",

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Config } from "#config.ts";
 import type { Context } from "#context.ts";
+import { createAcknowledged } from "#db/acknowledged.ts";
 import { createDatabase } from "#db/database.ts";
 import { createListener } from "#db/listener.ts";
 import { systemClock } from "#lib/clock.ts";
@@ -43,6 +44,7 @@ export function buildContext(config: Config, role: string): OpenContext {
   return {
     database,
     listener,
+    acknowledged: createAcknowledged(clock),
     clock,
     random,
     log,

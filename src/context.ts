@@ -1,3 +1,4 @@
+import type { Acknowledged } from "#db/acknowledged.ts";
 import type { Database } from "#db/database.ts";
 import type { Listener } from "#db/listener.ts";
 import type { Clock } from "#lib/clock.ts";
@@ -21,6 +22,7 @@ export interface WebhookSettings {
 export interface Context {
   database: Database;
   listener: Listener;
+  acknowledged: Acknowledged;
   clock: Clock;
   random: Random;
   log: Log;

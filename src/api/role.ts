@@ -16,6 +16,7 @@ import type { Role } from "#role.ts";
 import { committedNoncesSince } from "#use-case/stored-answers.ts";
 import { lookAtDisks, ownLogFile } from "#watch/disk-space.ts";
 import { lookAround, startWatch } from "#watch/look-around.ts";
+import { watchLostCommits } from "#watch/lost-commits.ts";
 
 /** The requests in progress need the rest of the time after which a process that stops is ended. */
 const stopNoticeSecondsMax = 4;
@@ -34,6 +35,7 @@ export async function startApi(config: Config): Promise<Role> {
   const windowSeconds = config.signatureWindowSeconds;
   const replayGuard = createReplayGuard({ journalDir: config.replayDir, clock, log, windowSeconds });
   await noteRestore(context);
+  const losses = watchLostCommits(context);
   // A database that no api has used cannot have lost a nonce; any other database needs its journal.
   const [first] = await database.query(anyKeyUsed, {});
   replayGuard.open(first?.is_first ?? false);
@@ -76,7 +78,7 @@ export async function startApi(config: Config): Promise<Role> {
       // A load balancer learns it from /readyz, and sends no new request when the port closes.
       await sleep(Math.min(config.stopNoticeSeconds, stopNoticeSecondsMax) * 1000);
       unfollow?.();
-      await Promise.all([server.close(), agentEndpoint?.close(), watch.close(), alarmMessages.close()]);
+      await Promise.all([server.close(), agentEndpoint?.close(), watch.close(), alarmMessages.close(), losses.close()]);
       replayGuard.close();
       await context.close();
     },

@@ -181,6 +181,10 @@ async function runOnce(context: Context, { route, request, useCaseRequest, write
   };
   try {
     const answer = await route.useCase.handle(context, { ...useCaseRequest, commit, committedRow: rowOf });
+    if (isCommitted || stored) {
+      const { keyId, nonce } = write();
+      context.acknowledged.addRequest({ keyId, nonce, name: nameOf(request, answer) });
+    }
     // After a commit the answer may say more than the stored one: the caller was ready to wait for the end.
     return { answer, isStored: isCommitted || answer === stored };
   } catch (error) {
@@ -188,6 +192,11 @@ async function runOnce(context: Context, { route, request, useCaseRequest, write
     if (isAlreadyCommitted(error)) throw new AlreadyCommitted();
     return { answer: answerError(context.log, request.requestId, error, route.useCase.errors), isStored: false };
   }
+}
+
+/** The code of the order, or else what was requested. */
+function nameOf({ method, target }: EdgeRequest, { headers }: Answer): string {
+  return headers?.location?.split("/").at(-1) ?? `${method} ${target}`;
 }
 
 /** `Prefer: wait=N` (RFC 7240 §4.3), at most 30 s. */

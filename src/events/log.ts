@@ -4,6 +4,8 @@
  * passed over. A transaction that stays open holds all later events back.
  */
 import type { Context } from "#context.ts";
+import type { Transaction } from "#db/database.ts";
+import { LockTimeout } from "#db/errors.ts";
 import { inParts, partRowsMax } from "#db/parts.ts";
 import { statement } from "#db/statement.ts";
 import type { EventRow } from "#events/catalogue.ts";
@@ -164,7 +166,7 @@ export async function placeOfTime({ database }: Pick<Context, "database">, time:
  * SQL: the database that an era belongs to. A promotion keeps all three: it continues the same transactions. A restore from a dump
  * makes another database, or at least another table.
  */
-const originNow = `(SELECT concat_ws('/', system_identifier, database.oid, 'event_log'::regclass::oid) AS origin
+export const originNow = `(SELECT concat_ws('/', system_identifier, database.oid, 'event_log'::regclass::oid) AS origin
      FROM pg_control_system(), pg_database AS database WHERE datname = current_database())`;
 
 const isElsewhere = statement(
@@ -191,34 +193,75 @@ const beginEra = statement(
      FROM event_log CROSS JOIN ${originNow} AS now LEFT JOIN LATERAL (
        SELECT transaction, number FROM events WHERE events.era = event_log.era
        ORDER BY era DESC, transaction DESC, number DESC LIMIT 1) AS last ON true
-     WHERE event_log.origin <> now.origin)
+     WHERE $is_certain::bool OR event_log.origin <> now.origin)
    UPDATE event_log SET origin = now.origin, era = era + 1 + floor(random() * ${eraStepMax})::int4
-   FROM ${originNow} AS now WHERE event_log.origin <> now.origin` as string,
+   FROM ${originNow} AS now WHERE $is_certain::bool OR event_log.origin <> now.origin` as string,
+  {},
+);
+
+// The lost events had places that the new primary gives to others. So no place counts as known that a reader may have from one of them:
+// a reader that has read further begins again, and any other one misses nothing.
+const shortenEra = statement(
+  "events-shorten-era",
+  `WITH ended AS MATERIALIZED (SELECT max(era) AS era FROM event_eras),
+   place AS MATERIALIZED (
+     SELECT ended.era, coalesce(last.transaction, '0') AS transaction, coalesce(last.number, 0) AS number
+     FROM ended LEFT JOIN LATERAL (
+       SELECT transaction, number FROM events WHERE events.era = ended.era AND at < $before
+       ORDER BY era DESC, transaction DESC, number DESC LIMIT 1) AS last ON true)
+   UPDATE event_eras SET last_transaction = place.transaction, last_number = place.number
+   FROM place WHERE event_eras.era = place.era
+     AND (place.transaction, place.number) < (event_eras.last_transaction, event_eras.last_number)`,
   {},
 );
 
 /** Writers pass between two tries: one that stays open for long must not hold up the others. */
 const writersWaitMs = 500;
-const lockNotAvailable = "55P03";
+
+/**
+ * Runs a transaction during which no event is written: it waits for the writers in progress, and those that come later read the era
+ * after it.
+ */
+export async function withWritersLocked(
+  { database, log }: Pick<Context, "database" | "log">,
+  work: (tx: Transaction) => Promise<void>,
+): Promise<void> {
+  for (;;) {
+    try {
+      return await database.transaction(async (tx) => {
+        await tx.query(setLockTimeout, { ms: String(writersWaitMs) });
+        await tx.query(lockWriters, {});
+        await work(tx);
+      });
+    } catch (error) {
+      if (!(error instanceof LockTimeout)) throw error;
+      log.warn({}, "a new era of events waits for a transaction that has written an event and is still open");
+      await sleep(writersWaitMs);
+    }
+  }
+}
 
 /**
  * Begins a new era if the database was restored: transactions may be numbered from another start. It waits for the writers in
  * progress, so no event of the older era commits after it. Every process calls it before it writes or reads anything.
  */
-export async function noteRestore({ database, log }: Pick<Context, "database" | "log">): Promise<void> {
-  while ((await database.query(isElsewhere, {}))[0]?.is_elsewhere) {
-    try {
-      await database.transaction(async (tx) => {
-        await tx.query(setLockTimeout, { ms: String(writersWaitMs) });
-        await tx.query(lockWriters, {});
-        await tx.query(beginEra, {});
-      });
-    } catch (error) {
-      if ((error as { code?: string }).code !== lockNotAvailable) throw error;
-      log.warn({}, "a new era of events waits for a transaction that has written an event and is still open");
-      await sleep(writersWaitMs);
-    }
+export async function noteRestore(context: Pick<Context, "database" | "log">): Promise<void> {
+  while ((await context.database.query(isElsewhere, {}))[0]?.is_elsewhere) {
+    await withWritersLocked(context, async (tx) => void (await tx.query(beginEra, { is_certain: false })));
   }
+}
+
+/**
+ * For a database that lacks commits that were acknowledged. Readers' places from shortly before the first of them, or later, are refused.
+ * @param tx of `withWritersLocked`
+ * @param isFirst no process has begun an era because of this loss
+ */
+export async function beginEraAfterLoss(
+  tx: Transaction,
+  { since, isFirst }: { since: Date; isFirst: boolean },
+): Promise<void> {
+  if (isFirst) await tx.query(beginEra, { is_certain: true });
+  await tx.query(shortenEra, { before: new Date(since.getTime() - disorderMs) });
 }
 
 const keptDays = 90;

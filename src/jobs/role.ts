@@ -7,12 +7,14 @@ import { startWorker } from "#jobs/worker.ts";
 import type { Role } from "#role.ts";
 import { lookAtDisks, ownLogFile } from "#watch/disk-space.ts";
 import { startWatch } from "#watch/look-around.ts";
+import { watchLostCommits } from "#watch/lost-commits.ts";
 
 /** The role `worker`. */
 export async function startWorkerRole(config: Config): Promise<Role> {
   const context = buildContext(config, "worker");
   await requirePostgres(config.databaseUrl, "worker");
   await noteRestore(context);
+  const losses = watchLostCommits(context);
   const worker = await startWorker(context, config.databaseUrl);
   const alarmMessages = await startAlarmMessages(context, config.databaseUrl, config.alarmChannels);
   context.log.info("the worker is working");
@@ -20,7 +22,7 @@ export async function startWorkerRole(config: Config): Promise<Role> {
   return {
     ready: {},
     async close() {
-      await Promise.all([worker.close(), watch.close(), alarmMessages.close()]);
+      await Promise.all([worker.close(), watch.close(), alarmMessages.close(), losses.close()]);
       await context.close();
     },
   };

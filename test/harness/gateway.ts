@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { createReplayGuard } from "#api/replay/replay.ts";
 import { type ServerOptions, startServer } from "#api/server.ts";
 import type { Context } from "#context.ts";
+import { createAcknowledged } from "#db/acknowledged.ts";
 import { createDatabase } from "#db/database.ts";
 import { createListener } from "#db/listener.ts";
 import { statement } from "#db/statement.ts";
@@ -61,6 +62,8 @@ export interface GatewayOptions {
   server?: Partial<ServerOptions>;
   /** Puts a proxy between the context and PostgreSQL. Default false. */
   proxy?: boolean;
+  /** A migrated database of the test's own. */
+  databaseUrl?: string;
 }
 
 interface AddNodeOptions {
@@ -164,7 +167,8 @@ export async function startTestGateway(scope: Scope, options: GatewayOptions = {
     for (const close of closers.reverse()) await close();
   });
   const closed: Scope = { after: (hook) => void closers.push(hook) };
-  const { url: databaseUrl, database: directDatabase } = await testDatabase(closed);
+  const opened = options.databaseUrl === undefined ? await testDatabase(closed) : undefined;
+  const databaseUrl = opened?.url ?? options.databaseUrl!;
   const folder = await mkdtemp(join(await quickFolder(), "deedhouse-gateway-"));
   closers.push(() => rm(folder, { recursive: true, force: true }));
   const openRegistry = async (suffixes: string[], settings: Partial<Settings> = {}) => {
@@ -186,16 +190,18 @@ export async function startTestGateway(scope: Scope, options: GatewayOptions = {
   const log = createLog("test", process.env.DEEDHOUSE_TEST_LOG ?? "silent");
   const clock = options.clock ?? systemClock;
   const proxy = options.proxy ? await startDatabaseProxy(databaseUrl) : undefined;
-  const proxied =
-    proxy && createDatabase({ url: proxy.url, transactionsMax: 5, applicationName: "deedhouse-test", log });
   if (proxy) closers.push(() => proxy.close());
-  if (proxied) closers.push(() => proxied.close());
-  const database = proxied ?? directDatabase;
-  const listener = createListener({ url: proxy?.url ?? databaseUrl, clock, log, database: proxied });
+  const url = proxy?.url ?? databaseUrl;
+  const own =
+    proxy || !opened ? createDatabase({ url, transactionsMax: 5, applicationName: "deedhouse-test", log }) : undefined;
+  if (own) closers.push(() => own.close());
+  const database = own ?? opened!.database;
+  const listener = createListener({ url, clock, log, database: own });
   closers.push(() => listener.close());
   const context: Context = {
     database,
     listener,
+    acknowledged: createAcknowledged(clock),
     clock,
     random: systemRandom,
     log,

@@ -33,8 +33,15 @@ export async function startOwnServer(
   return { ...server, dataDir };
 }
 
-/** Copies a running server, as pg_basebackup does, and starts the copy as its standby. */
-export async function startStandby(scope: Scope, primary: OwnServer): Promise<OwnServer> {
+/**
+ * Copies a running server, as pg_basebackup does, and starts the copy as its standby.
+ * @param port where it gets the primary's log: by default at its own port
+ */
+export async function startStandby(
+  scope: Scope,
+  primary: OwnServer,
+  port: string | number = new URL(primary.url).port,
+): Promise<OwnServer> {
   const dataDir = await mkdtemp(join(await quickFolder(), "deedhouse-standby-"));
   const client = new Client({ connectionString: primary.url });
   await client.connect();
@@ -47,16 +54,26 @@ export async function startStandby(scope: Scope, primary: OwnServer): Promise<Ow
   await rm(join(dataDir, "supervisor"), { force: true });
   await writeFile(join(cluster, "backup_label"), rows[0]!.labelfile);
   await writeFile(join(cluster, "standby.signal"), "");
-  const { username, password, port } = new URL(primary.url);
+  const { username, password } = new URL(primary.url);
   const primary_conninfo = `host=127.0.0.1 port=${port} user=${username} password=${password}`;
   return startOwnServer(scope, { primary_conninfo }, dataDir);
 }
 
-/** Waits until the standby has everything, ends the primary as a crash would, and promotes the standby. */
-export async function failOver(primary: OwnServer, standby: OwnServer): Promise<void> {
+/** Waits until the standby has everything. */
+export async function awaitStandby(primary: OwnServer, standby: OwnServer): Promise<void> {
   const [at] = await runSql<{ lsn: string }>(primary.url, "SELECT pg_current_wal_flush_lsn()::text AS lsn");
   const hasAll = "SELECT FROM pg_control_system() WHERE pg_last_wal_replay_lsn() >= $1::pg_lsn";
   while ((await runSql(standby.url, hasAll, [at!.lsn])).length === 0) await sleep(20);
+}
+
+/** Waits until the standby has everything, and lets it take the primary's place. */
+export async function failOver(primary: OwnServer, standby: OwnServer): Promise<void> {
+  await awaitStandby(primary, standby);
+  await promote(primary, standby);
+}
+
+/** Ends the primary as a crash would, and promotes the standby. */
+export async function promote(primary: OwnServer, standby: OwnServer): Promise<void> {
   process.kill(primary.pid, "SIGQUIT");
   await primary.exited;
   await runSql(standby.url, "SELECT pg_promote()");

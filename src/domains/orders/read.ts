@@ -5,7 +5,8 @@ import { type RowOf, statement } from "#db/statement.ts";
 import { waitForNotification } from "#db/wait.ts";
 import { kindNames } from "#domains/orders/order.ts";
 import { isFinal, orderStatuses } from "#domains/orders/states.ts";
-import { ApiError, invalidField } from "#errors.ts";
+import { unknownOrder } from "#domains/orders/unknown-order.ts";
+import { invalidField } from "#errors.ts";
 import { type OrderCode, parseOrderCode } from "#lib/order-code.ts";
 import { checkAfter } from "#use-case/check-after.ts";
 import { domainName, instant } from "#use-case/docs.ts";
@@ -39,9 +40,9 @@ const orderForOwner = statement(
   orderColumns,
 );
 
-async function readOrder({ database }: Context, resellerId: number, code: string): Promise<OrderRow> {
-  const [order] = await database.query(orderForOwner, { code, reseller_id: resellerId });
-  if (!order) throw new ApiError("order_not_found");
+async function readOrder(context: Context, resellerId: number, code: string): Promise<OrderRow> {
+  const [order] = await context.database.query(orderForOwner, { code, reseller_id: resellerId });
+  if (!order) throw await unknownOrder(context);
   return order;
 }
 

@@ -313,6 +313,7 @@ export async function begin(context: OwnerContext, order: Order, command: string
   if (!written?.cl_trid) return refuse(context, context.database);
   order.version = written.version;
   order.unwritten = [];
+  context.acknowledged.addCommand(written.cl_trid);
   return written.cl_trid;
 }
 

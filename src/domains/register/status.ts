@@ -3,6 +3,7 @@ import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { waitForNotification } from "#db/wait.ts";
 import { isFinal, orderStatuses } from "#domains/orders/states.ts";
+import { unknownOrder } from "#domains/orders/unknown-order.ts";
 import { medianSeconds, usualSeconds } from "#domains/register/name-facts.ts";
 import { ApiError } from "#errors.ts";
 import { type OrderCode, parseOrderCode } from "#lib/order-code.ts";
@@ -39,7 +40,7 @@ export async function readOrder(context: Context, request: UseCaseRequest, code:
       order_code: code,
       reseller_id: request.caller.resellerId,
     });
-    if (!order) throw new ApiError("order_not_found");
+    if (!order) throw await unknownOrder(context);
     return order;
   };
   let order = await read();
