@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { HttpAnswer } from "#front/http-server.ts";
+import { shellCommand } from "#shell-command.ts";
 import { prefersHtml } from "#use-case/accept.ts";
 
 /** Which answer is right depends on this header (RFC 9110 §12.5.5). */
@@ -111,10 +112,10 @@ ${isSandbox ? sandboxText(hasDocs) : ""}
 }
 
 const sandboxText = (hasDocs: boolean) => `<h2>First commands</h2>
-<p>In the clone, in a terminal where the line with <code>export</code> was run that the service printed at its start:</p>
-<pre>npx deedhouse domains register hello.example --wait
-npx deedhouse hosting create hello.example --pack 14490 --generate-password --wait
-npx deedhouse doctor</pre>
+<p>In a terminal where the line with <code>export</code> was run that the service printed at its start:</p>
+<pre>${shellCommand} domains register hello.example --wait
+${shellCommand} hosting create hello.example --pack 14490 --generate-password --wait
+${shellCommand} doctor</pre>
 <h2>Test your integration</h2>
 <p>This is a sandbox: everything works, and nothing costs money. Some names fail on purpose, such as <code>taken-1.example</code> and
 <code>pending-never-1.example</code>. You can also move the registry’s clock, and make it misbehave.${

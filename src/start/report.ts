@@ -1,3 +1,4 @@
+import { shellCommand } from "#shell-command.ts";
 import type { Seeded } from "#start/seed.ts";
 
 /** The addresses of everything that runs. */
@@ -67,13 +68,13 @@ export function greeting({ key, isNew }: Seeded, running: Running, dataDir: stri
     `  API key         ${key.id}`,
     isNew
       ? `  API secret      ${key.secret.reveal()} (shown only once)`
-      : "  API secret      shown at the first start; another key: npx deedhouse key create --account sandbox",
+      : `  API secret      shown at the first start; another key: ${shellCommand} key create --account sandbox`,
     "",
-    "Try it in another terminal, in this folder:",
+    shellCommand.startsWith("npx") ? "Try it in another terminal, in this folder:" : "Try it in another terminal:",
     "",
     `  export DEEDHOUSE_URL=${url} DEEDHOUSE_API_KEY=${key.id} DEEDHOUSE_API_SECRET=${isNew ? key.secret.reveal() : "<the secret>"}`,
-    "  npx deedhouse domains register hello.example --wait",
-    "  npx deedhouse hosting create hello.example --pack 14490 --generate-password --wait",
+    `  ${shellCommand} domains register hello.example --wait`,
+    `  ${shellCommand} hosting create hello.example --pack 14490 --generate-password --wait`,
     "",
     ...testingTools(url, registries[0]!),
     "",
@@ -87,7 +88,7 @@ function testingTools(url: string, { controlPort }: RunningRegistry): string[] {
   return [
     `Test your integration (${url}/docs/testing):`,
     "",
-    "  npx deedhouse domains register taken-1.example   # refused; other names end in other ways",
+    `  ${shellCommand} domains register taken-1.example   # refused; other names end in other ways`,
     `  curl -X POST ${control}/pause     # the registry is down until /resume`,
     `  curl -X POST ${control}/resume`,
     `  curl -d '{"advanceDays": 30}' ${control}/clock   # a month passes at the registry`,

@@ -56,7 +56,11 @@ test("it starts PostgreSQL and everything else, registers a name and answers a s
   const data = await systemFolder({ after: (work) => t.after(work) });
   const readyFile = join(data, "ready.json");
   const options = ["--data", join(data, "data"), "--port-base", "0", "--ready-file", readyFile];
-  const child = spawn(command, ["start", ...options], { env, cwd: data, stdio: ["ignore", "ignore", "pipe"] });
+  const child = spawn(command, ["start", ...options], { env, cwd: data, stdio: ["ignore", "pipe", "pipe"] });
+  let banner = "";
+  child.stdout.on("data", (bytes: Buffer) => {
+    banner += bytes;
+  });
   let said = "";
   child.stderr.on("data", (bytes: Buffer) => {
     said += bytes;
@@ -74,6 +78,7 @@ test("it starts PostgreSQL and everything else, registers a name and answers a s
   const call = { url: ready.url, key, clock: systemClock, method: "GET", target: "/domains/packed.example" };
   const reply = await sendSigned(call);
   assert.equal(reply.status, 200, reply.text);
+  assert.match(banner, /^ {2}deedhouse domains register /m, "npx might fetch another package");
   child.kill("SIGTERM");
   const [code] = await once(child, "exit");
   assert.equal(code, 0, said);
