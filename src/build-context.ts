@@ -37,9 +37,10 @@ export function buildContext(config: Config, role: string): OpenContext {
     transactionsMax,
     ...(role === "api" && { lockTimeoutMs: requestLockTimeoutMs }),
     applicationName: `deedhouse-${role}`,
+    demands: config.databaseDemands,
     log,
   });
-  const listener = createListener({ url: config.databaseUrl, clock, log });
+  const listener = createListener({ url: config.databaseUrl, clock, log, demands: config.databaseDemands });
   return {
     database,
     listener,

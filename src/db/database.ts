@@ -1,12 +1,13 @@
 import { Pool, type PoolClient, type PoolConfig } from "pg";
 import { Batcher, type ItemRow } from "#db/batch.ts";
-import { type ConnectionLimits, connectionConfig, runStatement } from "#db/connection.ts";
-import { isConnectionLost, translateError } from "#db/errors.ts";
+import { type ConnectionOptions, connectionConfig, runStatement, type SessionConfig } from "#db/connection.ts";
+import { isConnectionLost, translateError, UnfitDatabase } from "#db/errors.ts";
 import { createPipelinedConnection, writeTogether } from "#db/pipeline.ts";
+import { SessionClient } from "#db/session.ts";
 import type { SqlValues, Statement } from "#db/statement.ts";
 import type { Log } from "#lib/log.ts";
 
-export interface DatabaseOptions extends ConnectionLimits {
+export interface DatabaseOptions extends Omit<ConnectionOptions, "isReadOnly"> {
   /** postgres://user:password@host:port/database */
   url: string;
   /** Connections of the pool: this many queries and transactions run at once, further ones wait. */
@@ -50,6 +51,12 @@ export interface Database {
    * `work` may have done more than SQL.
    */
   transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
+  /**
+   * From now on every call fails with this reason, until it is undefined: for what is found out after the connections have been
+   * opened, such as a clock that has moved.
+   */
+  refuse(reason: string | undefined): void;
+  refusal(): string | undefined;
   /** Waits for the queries in progress, then disconnects. */
   close(): Promise<void>;
 }
@@ -58,14 +65,17 @@ export interface Database {
 export function createDatabase(options: DatabaseOptions): Database {
   const { log } = options;
   const config = connectionConfig(options.url, options.applicationName, options);
+  const readingConfig = connectionConfig(options.url, options.applicationName, { ...options, isReadOnly: true });
   const pool = createPool({ ...config, max: options.transactionsMax }, log);
   const pipelines = Array.from({ length: options.pipelinedConnections ?? 2 }, () =>
-    createPipelinedConnection(config, log),
+    createPipelinedConnection(readingConfig, log),
   );
   let pointReads = 0;
+  let refusal: string | undefined;
   const batchers = new Map<Statement<unknown>, Batcher>();
 
   async function withClient<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
+    if (refusal !== undefined) throw new UnfitDatabase(refusal);
     const client = await pool.connect().catch(rethrowTranslated);
     try {
       const result = await work(client);
@@ -79,7 +89,8 @@ export function createDatabase(options: DatabaseOptions): Database {
   }
 
   return {
-    point(statement, values) {
+    async point(statement, values) {
+      if (refusal !== undefined) throw new UnfitDatabase(refusal);
       const pipeline = pipelines[pointReads++ % pipelines.length]!;
       return pipeline.query(statement, values);
     },
@@ -97,6 +108,12 @@ export function createDatabase(options: DatabaseOptions): Database {
 
     transaction: (work) => withClient((client) => inTransaction(client, work)),
 
+    refuse(reason) {
+      refusal = reason;
+    },
+
+    refusal: () => refusal,
+
     async close() {
       await Promise.all([pool.end(), ...pipelines.map((pipeline) => pipeline.close())]);
     },
@@ -106,12 +123,13 @@ export function createDatabase(options: DatabaseOptions): Database {
 /** These stay open when they are idle: a new connection takes five round trips. */
 const idleConnectionsMin = 2;
 
-function createPool(config: PoolConfig, log: Log): Pool {
-  const pool = new Pool({ ...config, pipeline: true, min: Math.min(idleConnectionsMin, config.max!) } as PoolConfig);
-  // The pool listens only to the errors of idle connections and emits them here. A connection in use needs a listener as well,
-  // or its error would end the process; its user gets the error anyway.
+function createPool(config: SessionConfig & PoolConfig, log: Log): Pool {
+  const min = Math.min(idleConnectionsMin, config.max!);
+  // Its type forgets what it gives to the client, and our fields.
+  const Client = SessionClient as unknown as NonNullable<PoolConfig["Client"]>;
+  const pool = new Pool({ ...config, Client, pipeline: true, min } as PoolConfig);
+  // The pool listens only to the errors of idle connections, and emits them here.
   pool.on("error", (error) => log.warn({ err: error }, "an idle database connection broke"));
-  pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
 }
 

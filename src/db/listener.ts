@@ -4,8 +4,10 @@
  * session sends its pending notifications before it answers the next query. So the answer to a heartbeat comes after
  * every notification of a transaction that was acknowledged before the heartbeat was sent.
  */
-import { Client, escapeIdentifier } from "pg";
+import { type Client, escapeIdentifier } from "pg";
 import { connectionConfig } from "#db/connection.ts";
+import type { Demands } from "#db/facts.ts";
+import { SessionClient } from "#db/session.ts";
 import { type Clock, sleep } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
 
@@ -15,6 +17,8 @@ export interface ListenerOptions {
   log: Log;
   /** The time between two heartbeats. Default 400 ms. */
   heartbeatMs?: number;
+  /** What the database must be like; while it is not, there is no connection. */
+  demands?: Demands;
 }
 
 /** A function that adds something returns the function that removes it. */
@@ -42,6 +46,9 @@ export interface Listener {
 const heartbeatBudgetMs = 1_000;
 const reconnectDelayMs = 100;
 const reconnectDelayMsMax = 2_000;
+
+const configOf = (url: string, demands: Demands | undefined) =>
+  connectionConfig(url, "deedhouse-listener", { statementTimeoutMs: heartbeatBudgetMs, demands });
 
 /** The handlers of each channel, and whether the current connection listens to all channels. */
 class Channels {
@@ -98,7 +105,7 @@ class Channels {
 }
 
 /** Connects at once, and stays connected until it is closed. */
-export function createListener({ url, clock, log, heartbeatMs = 400 }: ListenerOptions): Listener {
+export function createListener({ url, clock, log, heartbeatMs = 400, demands }: ListenerOptions): Listener {
   const channels = new Channels();
   const reconnectHandlers = new Set<() => void>();
   let closed = false;
@@ -123,7 +130,7 @@ export function createListener({ url, clock, log, heartbeatMs = 400 }: ListenerO
   }
 
   async function connectAndListen(established: () => void): Promise<void> {
-    const client = new Client(connectionConfig(url, "deedhouse-listener", { statementTimeoutMs: heartbeatBudgetMs }));
+    const client = new SessionClient(configOf(url, demands));
     const listening = new Set<string>();
     const broke = () => {
       aliveAt = undefined;
