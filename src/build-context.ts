@@ -38,9 +38,10 @@ export function buildContext(config: Config, role: string): OpenContext {
     transactionsMax,
     ...(role === "api" && { lockTimeoutMs: requestLockTimeoutMs }),
     applicationName: `deedhouse-${role}`,
+    demands: config.databaseDemands,
     log,
   });
-  const listener = createListener({ url: config.databaseUrl, clock, log, database });
+  const listener = createListener({ url: config.databaseUrl, clock, log, database, demands: config.databaseDemands });
   return {
     database,
     listener,

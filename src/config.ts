@@ -2,6 +2,7 @@
  * The only reader of the environment. Every variable is listed here and parsed once, and all mistakes are reported
  * together. `deedhouse start` sets the variables of the processes that it starts; elsewhere an operator does.
  */
+import type { Demands } from "#db/facts.ts";
 import type { ProxySettings } from "#lib/net/behind-proxies.ts";
 import { type SourceShares, sourceSharesDefault } from "#lib/net/connection-limits.ts";
 import { forwardedHeaders } from "#lib/net/forwarded-address.ts";
@@ -14,6 +15,7 @@ export interface Config {
   /** `sandbox` permits what only a test system may do; `production` has no looser defaults. */
   deployment: "sandbox" | "production";
   databaseUrl: string;
+  databaseDemands: Demands;
   logLevel: string;
   /** Master keys as `id:key`, the current one first; the others only open what they have sealed. */
   masterKeys: string[];
@@ -156,6 +158,13 @@ function readAgentEndpoint(
   };
 }
 
+/** A sandbox has nothing to lose: its names are registered nowhere. */
+function readDemands({ flag }: Reader, isSandbox: boolean): Demands {
+  const mayLoseCommits = flag("DEEDHOUSE_ALLOW_LOST_COMMITS");
+  const durability = isSandbox ? "ignored" : mayLoseCommits ? "waived" : "needed";
+  return { durability, synchronous: flag("DEEDHOUSE_DATABASE_SYNCHRONOUS") };
+}
+
 function readSourceShares({ integer, mistakes }: Reader): SourceShares {
   const usual = sourceSharesDefault;
   const reservedPercent = integer("DEEDHOUSE_RESERVED_CONNECTIONS_PERCENT", usual.reservedPercent, 0);
@@ -271,6 +280,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
   return finish({
     deployment: deployment === "sandbox" ? "sandbox" : "production",
     databaseUrl: text("DATABASE_URL"),
+    databaseDemands: readDemands(reader, deployment === "sandbox"),
     logLevel: text("DEEDHOUSE_LOG_LEVEL", "info"),
     masterKeys,
     commonPasswordsFile: environment.DEEDHOUSE_COMMON_PASSWORDS_FILE,

@@ -5,7 +5,6 @@ import { startServer } from "#api/server.ts";
 import { buildContext } from "#build-context.ts";
 import type { Config } from "#config.ts";
 import type { Context } from "#context.ts";
-import { requirePostgres } from "#db/server-version.ts";
 import { statement } from "#db/statement.ts";
 import { noteRestore } from "#events/log.ts";
 import { followCertificate } from "#front/certificate.ts";
@@ -14,6 +13,7 @@ import { sleep, unixSeconds } from "#lib/clock.ts";
 import { WrongSetting } from "#lib/settings.ts";
 import type { Role } from "#role.ts";
 import { committedNoncesSince } from "#use-case/stored-answers.ts";
+import { createDatabaseWatch } from "#watch/database.ts";
 import { lookAtDisks, ownLogFile } from "#watch/disk-space.ts";
 import { lookAround, startWatch } from "#watch/look-around.ts";
 import { watchLostCommits } from "#watch/lost-commits.ts";
@@ -30,7 +30,9 @@ const rememberStart = statement("api-started", "INSERT INTO replay_journals (sta
 export async function startApi(config: Config): Promise<Role> {
   if (config.plainHttp === "refused") throw new WrongSetting(plainHttpRefusal(config));
   const context = buildContext(config, "api");
-  await requirePostgres(config.databaseUrl, "api");
+  const { databaseUrl: url, databaseDemands: demands } = config;
+  const databaseWatch = createDatabaseWatch(context, { url, demands, role: "api" });
+  await databaseWatch.start();
   const { clock, log, database } = context;
   const windowSeconds = config.signatureWindowSeconds;
   const replayGuard = createReplayGuard({ journalDir: config.replayDir, clock, log, windowSeconds });
@@ -68,6 +70,7 @@ export async function startApi(config: Config): Promise<Role> {
     config.agentEndpoint &&
     (await startAgentEndpoint(context, { ...config.agentEndpoint, shares: config.sourceShares }));
   const watch = startWatch(context, async () => {
+    await databaseWatch.look();
     await lookAround(context);
     await lookAtDisks(context, [config.replayDir, ...ownLogFile(), ...config.diskFolders]);
   });

@@ -132,7 +132,9 @@ function answerOperator(context: Context, { replayGuard, stopping }: ServerOptio
 }
 
 /** @param horizonSeconds requests signed at or before it are refused, so until it has passed almost none is served */
-function whyNotReady({ listener, clock }: Context, horizonSeconds: number): string | undefined {
+function whyNotReady({ database, listener, clock }: Context, horizonSeconds: number): string | undefined {
+  const refusal = database.refusal();
+  if (refusal !== undefined) return refusal;
   if (listener.aliveAsOf() === undefined) return "waiting for the database";
   const waitSeconds = horizonSeconds + 1 - unixSeconds(clock);
   if (waitSeconds <= 0) return undefined;

@@ -1,4 +1,5 @@
 import pg, { type ClientBase, type ClientConfig } from "pg";
+import { type Demands, leastDemands } from "#db/facts.ts";
 import { type SqlValue, type SqlValues, type Statement, valuesInOrder } from "#db/statement.ts";
 
 /** The limits of every connection. */
@@ -19,6 +20,19 @@ export interface ConnectionLimits {
  */
 const answerGraceMs = 2_000;
 
+/** A connection's settings, and what it demands of the database. */
+export interface ConnectionOptions extends ConnectionLimits {
+  /** Default: `leastDemands`. */
+  demands?: Demands | undefined;
+  /** Sessions that only read. */
+  isReadOnly?: boolean;
+}
+
+/** What a session gets by a statement, because a pooler refuses or drops settings in the startup message. */
+export interface SessionConfig extends ClientConfig {
+  session: { settings: Readonly<Record<string, string>>; demands: Demands };
+}
+
 /**
  * PostgreSQL plans a prepared statement while a table is small and a sequential scan is cheapest, and keeps the plan
  * while the table grows, for a minute or more, until the table is analyzed. Every lookup of ours has an index, so
@@ -26,23 +40,28 @@ const answerGraceMs = 2_000;
  * rows, which the job queue makes by the thousand, as dead; a bitmap scan visits all of them until the next vacuum
  * (docs/decisions/0005-plans-stay-on-indexes.md).
  */
-export const plannerOptions = "-c enable_seqscan=off -c enable_bitmapscan=off";
+export const plannerSettings = { enable_seqscan: "off", enable_bitmapscan: "off" };
 
 const int8Oid = 20;
 const timestamptzOid = 1184;
 
-/** The driver's configuration: our limits and type parsers, for this connection only. */
-export function connectionConfig(url: string, applicationName: string, limits: ConnectionLimits = {}): ClientConfig {
-  const statementTimeoutMs = limits.statementTimeoutMs ?? 10_000;
+/** The configuration of a `SessionClient`: our limits and type parsers, for this connection only. */
+export function connectionConfig(url: string, applicationName: string, options: ConnectionOptions = {}): SessionConfig {
+  const statementTimeoutMs = options.statementTimeoutMs ?? 10_000;
+  const settings = {
+    ...plannerSettings,
+    statement_timeout: String(statementTimeoutMs),
+    idle_in_transaction_session_timeout: String(options.idleInTransactionTimeoutMs ?? 10_000),
+    ...(options.lockTimeoutMs !== undefined && { lock_timeout: String(options.lockTimeoutMs) }),
+    ...(options.isReadOnly && { default_transaction_read_only: "on" }),
+  };
   return {
     connectionString: url,
+    // A pooler knows this one, and hands it on.
     application_name: applicationName,
-    options: plannerOptions,
-    connectionTimeoutMillis: limits.connectionTimeoutMs ?? 3_000,
-    statement_timeout: statementTimeoutMs,
-    ...(limits.lockTimeoutMs !== undefined && { lock_timeout: limits.lockTimeoutMs }),
+    session: { settings, demands: options.demands ?? leastDemands },
+    connectionTimeoutMillis: options.connectionTimeoutMs ?? 3_000,
     query_timeout: statementTimeoutMs + answerGraceMs,
-    idle_in_transaction_session_timeout: limits.idleInTransactionTimeoutMs ?? 10_000,
     keepAlive: true,
     types: { getTypeParser },
   };

@@ -1,13 +1,14 @@
-import { Client, type ClientConfig, Pool, type PoolClient, type PoolConfig } from "pg";
+import { type Client, Pool, type PoolClient, type PoolConfig } from "pg";
 import { Batcher, type ItemRow } from "#db/batch.ts";
-import { type ConnectionLimits, connectionConfig, runStatement } from "#db/connection.ts";
-import { DatabaseUnavailable, isConnectionLost, translateError } from "#db/errors.ts";
+import { type ConnectionOptions, connectionConfig, runStatement, type SessionConfig } from "#db/connection.ts";
+import { DatabaseUnavailable, isConnectionLost, translateError, UnfitDatabase } from "#db/errors.ts";
 import { createPipelinedConnection, writeTogether } from "#db/pipeline.ts";
+import { SessionClient } from "#db/session.ts";
 import type { SqlValues, Statement } from "#db/statement.ts";
 import type { Log } from "#lib/log.ts";
 import { reportDefect } from "#lib/report-defect.ts";
 
-export interface DatabaseOptions extends ConnectionLimits {
+export interface DatabaseOptions extends Omit<ConnectionOptions, "isReadOnly"> {
   /** postgres://user:password@host:port/database */
   url: string;
   /** Connections of the pool: this many queries and transactions run at once, further ones wait. */
@@ -51,6 +52,12 @@ export interface Database {
    * `work` may have done more than SQL.
    */
   transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
+  /**
+   * From now on every call fails with this reason, until it is undefined: for what is found out after the connections have been
+   * opened, such as a clock that has moved.
+   */
+  refuse(reason: string | undefined): void;
+  refusal(): string | undefined;
   /** Waits for the queries in progress, then disconnects. */
   close(): Promise<void>;
 }
@@ -69,17 +76,25 @@ export interface OpenDatabase extends Database {
 export function createDatabase(options: DatabaseOptions): OpenDatabase {
   const { log } = options;
   const config = connectionConfig(options.url, options.applicationName, options);
+  const readingConfig = connectionConfig(options.url, options.applicationName, { ...options, isReadOnly: true });
   const openPool = () => createPool({ ...config, max: options.transactionsMax }, log);
   let pool = openPool();
   let isSuspended = false;
   const pipelines = Array.from({ length: options.pipelinedConnections ?? 2 }, () =>
-    createPipelinedConnection(config, log),
+    createPipelinedConnection(readingConfig, log),
   );
   let pointReads = 0;
+  let refusal: string | undefined;
   const batchers = new Map<Statement<unknown>, Batcher>();
 
-  async function withClient<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
+  /** @throws DatabaseUnavailable, UnfitDatabase */
+  function requireUsable(): void {
     if (isSuspended) throw noAnswer();
+    if (refusal !== undefined) throw new UnfitDatabase(refusal);
+  }
+
+  async function withClient<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
+    requireUsable();
     const client = await pool.connect();
     try {
       const result = await work(client);
@@ -94,7 +109,7 @@ export function createDatabase(options: DatabaseOptions): OpenDatabase {
 
   return {
     async point(statement, values) {
-      if (isSuspended) throw noAnswer();
+      requireUsable();
       const pipeline = pipelines[pointReads++ % pipelines.length]!;
       return pipeline.query(statement, values);
     },
@@ -126,6 +141,12 @@ export function createDatabase(options: DatabaseOptions): OpenDatabase {
       isSuspended = false;
     },
 
+    refuse(reason) {
+      refusal = reason;
+    },
+
+    refusal: () => refusal,
+
     async close() {
       await Promise.all([pool.close(), ...pipelines.map((pipeline) => pipeline.close())]);
     },
@@ -138,7 +159,7 @@ const noAnswer = () => new DatabaseUnavailable("the database is unavailable: it 
 const idleConnectionsMin = 2;
 
 interface OwnPool {
-  /** @throws DatabaseUnavailable */
+  /** @throws DatabaseUnavailable, UnfitDatabase */
   connect(): Promise<PoolClient>;
   /** Its connections, also those that somebody uses or awaits, fail at once. It must not be used afterwards. */
   drop(): void;
@@ -146,22 +167,22 @@ interface OwnPool {
   close(): Promise<void>;
 }
 
-function createPool(config: PoolConfig, log: Log): OwnPool {
+function createPool(config: SessionConfig & PoolConfig, log: Log): OwnPool {
   const clients = new Set<Client>();
   /** The pool keeps its connections to itself while they open. */
-  class OwnClient extends Client {
-    constructor(own?: string | ClientConfig) {
+  class OwnClient extends SessionClient {
+    constructor(own: SessionConfig) {
       super(own);
       clients.add(this);
       this.once("end", () => clients.delete(this));
     }
   }
-  const limits = { pipeline: true, min: Math.min(idleConnectionsMin, config.max!), Client: OwnClient };
-  const pool = new Pool({ ...config, ...limits } as PoolConfig);
-  // The pool listens only to the errors of idle connections and emits them here. A connection in use needs a listener as well,
-  // or its error would end the process; its user gets the error anyway.
+  const min = Math.min(idleConnectionsMin, config.max!);
+  // Its type forgets what it gives to the client, and our fields.
+  const ownClient = OwnClient as unknown as NonNullable<PoolConfig["Client"]>;
+  const pool = new Pool({ ...config, Client: ownClient, pipeline: true, min } as PoolConfig);
+  // The pool listens only to the errors of idle connections, and emits them here.
   pool.on("error", (error) => log.warn({ err: error }, "an idle database connection broke"));
-  pool.on("connect", (client) => client.on("error", () => {}));
   const waiting = new Set<(error: unknown) => void>();
   return {
     connect() {

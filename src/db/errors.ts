@@ -11,6 +11,9 @@ export class DatabaseUnavailable extends Error {
 /** Another transaction has held a row for longer than `lockTimeoutMs`. The connection can still be used. */
 export class LockTimeout extends DatabaseUnavailable {}
 
+/** The database answers, but is not one on which we may work; the message says what to do. Later it may be. */
+export class UnfitDatabase extends DatabaseUnavailable {}
+
 /** Socket and resolver errors of Node (`error.code`). */
 const networkCodes = new Set([
   "ECONNREFUSED",

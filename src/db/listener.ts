@@ -5,9 +5,11 @@
  * every notification of a transaction that was acknowledged before the heartbeat was sent.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { Client, escapeIdentifier } from "pg";
+import { type Client, escapeIdentifier } from "pg";
 import { connectionConfig } from "#db/connection.ts";
 import type { OpenDatabase } from "#db/database.ts";
+import type { Demands } from "#db/facts.ts";
+import { SessionClient } from "#db/session.ts";
 import { type Clock, sleep, waitAtMost } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
 
@@ -19,6 +21,8 @@ export interface ListenerOptions {
   heartbeatMs?: number;
   /** Hears whether PostgreSQL answers: `suspend` when it neither answers nor resets, `resume` after the next answer. */
   database?: Pick<OpenDatabase, "suspend" | "resume"> | undefined;
+  /** What the database must be like; while it is not, there is no connection. */
+  demands?: Demands;
 }
 
 /** A function that adds something returns the function that removes it. */
@@ -65,6 +69,9 @@ async function inTime<Value>(answer: Promise<Value>): Promise<Value> {
   if (!isHere) throw new Silence(`PostgreSQL has not answered for ${silentMsMax / 1_000} s`);
   return answer;
 }
+
+const configOf = (url: string, demands: Demands | undefined) =>
+  connectionConfig(url, "deedhouse-listener", { statementTimeoutMs: heartbeatBudgetMs, demands });
 
 /** The handlers of each channel, and whether the current connection listens to all channels. */
 class Channels {
@@ -128,7 +135,8 @@ function abandon(client: Client): void {
 }
 
 /** Connects at once, and stays connected until it is closed. */
-export function createListener({ url, clock, log, heartbeatMs = 400, database }: ListenerOptions): Listener {
+export function createListener(options: ListenerOptions): Listener {
+  const { url, clock, log, heartbeatMs = 400, database, demands } = options;
   const channels = new Channels();
   const reconnectHandlers = new Set<() => void>();
   let closed = false;
@@ -154,7 +162,7 @@ export function createListener({ url, clock, log, heartbeatMs = 400, database }:
   }
 
   async function connectAndListen(established: () => void): Promise<void> {
-    const client = new Client(connectionConfig(url, "deedhouse-listener", { statementTimeoutMs: heartbeatBudgetMs }));
+    const client = new SessionClient(configOf(url, demands));
     const listening = new Set<string>();
     const broke = () => {
       aliveAt = undefined;

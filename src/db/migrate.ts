@@ -3,8 +3,8 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client } from "pg";
+import { requireDatabase } from "#db/check-database.ts";
 import { translateError } from "#db/errors.ts";
-import { refuseOldPostgres } from "#db/server-version.ts";
 import { earlierFormat } from "#lib/earlier-format.ts";
 
 export interface MigrateOptions {
@@ -55,7 +55,7 @@ const connectionTimeoutMs = 5_000;
  * applies each new migration in order, all in one transaction. Several processes may call it at once.
  * @returns the names of the files applied now
  * @throws MigrationError when the database belongs to another program, or has applied a migration that this version lacks or
- * has with other content; OldPostgres; DatabaseUnavailable
+ * has with other content; UnfitDatabase; DatabaseUnavailable
  */
 export async function migrate(
   url: string,
@@ -81,11 +81,11 @@ export async function listPendingFiles(url: string): Promise<string[]> {
 const namesOf = (files: SqlFile[]) => files.map(({ name }) => name);
 
 async function onDatabase<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
+  await requireDatabase(url, "migrate");
   const client = new Client({ connectionString: url, connectionTimeoutMillis: connectionTimeoutMs });
   client.on("error", () => {});
   try {
     await client.connect();
-    await refuseOldPostgres(client);
     return await work(client);
   } catch (error) {
     throw translateError(error);

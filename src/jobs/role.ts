@@ -1,10 +1,10 @@
 import { startAlarmMessages } from "#alarm-messages/machine.ts";
 import { buildContext } from "#build-context.ts";
 import type { Config } from "#config.ts";
-import { requirePostgres } from "#db/server-version.ts";
 import { noteRestore } from "#events/log.ts";
 import { startWorker } from "#jobs/worker.ts";
 import type { Role } from "#role.ts";
+import { createDatabaseWatch } from "#watch/database.ts";
 import { lookAtDisks, ownLogFile } from "#watch/disk-space.ts";
 import { startWatch } from "#watch/look-around.ts";
 import { watchLostCommits } from "#watch/lost-commits.ts";
@@ -12,13 +12,18 @@ import { watchLostCommits } from "#watch/lost-commits.ts";
 /** The role `worker`. */
 export async function startWorkerRole(config: Config): Promise<Role> {
   const context = buildContext(config, "worker");
-  await requirePostgres(config.databaseUrl, "worker");
+  const { databaseUrl: url, databaseDemands: demands } = config;
+  const databaseWatch = createDatabaseWatch(context, { url, demands, role: "worker" });
+  await databaseWatch.start();
   await noteRestore(context);
   const losses = watchLostCommits(context);
   const worker = await startWorker(context, config.databaseUrl);
   const alarmMessages = await startAlarmMessages(context, config.databaseUrl, config.alarmChannels);
   context.log.info("the worker is working");
-  const watch = startWatch(context, () => lookAtDisks(context, [...ownLogFile(), ...config.diskFolders]));
+  const watch = startWatch(context, async () => {
+    await databaseWatch.look();
+    await lookAtDisks(context, [...ownLogFile(), ...config.diskFolders]);
+  });
   return {
     ready: {},
     async close() {

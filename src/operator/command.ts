@@ -1,7 +1,7 @@
 /** What all operator's commands share. */
 import type { Command } from "commander";
 import { operatorEnvironment } from "#config.ts";
-import { DatabaseUnavailable } from "#db/errors.ts";
+import { DatabaseUnavailable, UnfitDatabase } from "#db/errors.ts";
 import { InvalidDomainName } from "#lib/domain-name.ts";
 import { InvalidHostIdentifier } from "#lib/host-identifier.ts";
 import type { OpenOperatorContext } from "#operator/context.ts";
@@ -90,6 +90,7 @@ export const asTable =
 
 /** Turns an error that the operator can act on into a failure of the tool; any other error stays as it is. */
 export function asFailure(error: unknown): unknown {
+  if (error instanceof UnfitDatabase) return new CommandFailure(error.message, exitCodes.refused);
   if (error instanceof DatabaseUnavailable) {
     const isGiven = operatorEnvironment().databaseUrl !== undefined;
     const advice = isGiven

@@ -38,6 +38,8 @@ export async function startApiProcess(
   const environment = {
     ...process.env,
     DATABASE_URL: databaseUrl,
+    // The tests' PostgreSQL would lose commits in a crash.
+    DEEDHOUSE_DEPLOYMENT: "sandbox",
     DEEDHOUSE_MASTER_KEY: `1:${masterKey.toString("hex")}`,
     DEEDHOUSE_API_PORT: "0",
     DEEDHOUSE_CHECK_BUDGET_MS: String(gateway.context.checkBudgetMs),

@@ -1,6 +1,7 @@
 /** For tests: a server that speaks as much of PostgreSQL's protocol as it takes to say which version it is. */
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
+import { systemClock } from "#lib/clock.ts";
 
 /** A message: its type, its length with these four bytes, and its content (PostgreSQL, §"Message Formats"). */
 function message(type: string, content: Buffer): Buffer {
@@ -27,6 +28,20 @@ function rowOf(name: string, value: string): Buffer {
   ]);
 }
 
+/** What such a server says to `selectFacts`, beyond its version. */
+const facts = {
+  isStandby: false,
+  isReadOnly: false,
+  hasFsync: true,
+  hasFullPageWrites: true,
+  encoding: "UTF8",
+  synchronousCommit: "on",
+  synchronousStandbys: 0,
+  isShared: false,
+  systemIdentifier: "1",
+  timeline: 1,
+};
+
 /** @param number its `server_version_num` @returns its URL, and the queries that it has received */
 export async function startOldPostgres(scope: { after(work: () => unknown): void }, number: number) {
   const queries: string[] = [];
@@ -42,7 +57,8 @@ export async function startOldPostgres(scope: { after(work: () => unknown): void
       if (!isWelcome) socket.write(welcome);
       else {
         queries.push(data.toString("utf8", 5, data.indexOf(0, 5)));
-        socket.write(rowOf("server_version_num", String(number)));
+        const clockMs = systemClock.now().getTime();
+        socket.write(rowOf("facts", JSON.stringify({ ...facts, version: number, clockMs })));
       }
       isWelcome = true;
     });

@@ -45,7 +45,7 @@ for (const role of ["api", "worker"]) {
   test(`the ${role} says to migrate a database that has not been`, async (t) => {
     await writeFile(settings.DEEDHOUSE_REGISTRIES_FILE, "[]");
     const { url } = await emptyDatabase(t);
-    const { code, stderr } = await run(role, { ...settings, DATABASE_URL: url });
+    const { code, stderr } = await run(role, { ...settings, DEEDHOUSE_DEPLOYMENT: "sandbox", DATABASE_URL: url });
     assert.match(stderr, /^deedhouse: relation .*run deedhouse migrate first$/m);
     assert.equal(code, 1);
   });

@@ -1,6 +1,6 @@
 /** What an operator would check first: database, workers, registries, hosting nodes and alarms. */
 import { listAlarms } from "#alarms.ts";
-import { DatabaseUnavailable } from "#db/errors.ts";
+import { DatabaseUnavailable, UnfitDatabase } from "#db/errors.ts";
 import { listPendingFiles, MigrationError } from "#db/migrate.ts";
 import { statement } from "#db/statement.ts";
 import { listRegistries } from "#domains/registry/report.ts";
@@ -40,7 +40,7 @@ export async function checkInstallation(dataDir: string): Promise<Finding[]> {
     ];
   } catch (error) {
     if (error instanceof CommandFailure) return [fault("database", error.message, error.advice)];
-    if (error instanceof MigrationError) return [fault("database", error.message)];
+    if (error instanceof MigrationError || error instanceof UnfitDatabase) return [fault("database", error.message)];
     if (!(error instanceof DatabaseUnavailable)) throw error;
     return [fault("database", error.message, "Check that PostgreSQL runs, and DATABASE_URL if it is set.")];
   }
