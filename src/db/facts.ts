@@ -69,7 +69,7 @@ export const selectFacts = `SELECT json_build_object(
     'encoding', current_setting('server_encoding'),
     'synchronousCommit', current_setting('synchronous_commit'),
     'synchronousStandbys', CASE WHEN pg_has_role('pg_monitor', 'USAGE') THEN
-      (SELECT count(*) FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum')) END,
+      (SELECT count(*) FROM pg_stat_get_wal_senders() WHERE sync_state IN ('sync', 'quorum')) END,
     'isShared', coalesce(current_setting('${sessionMark}', true), '') <> '',
     'clockMs', extract(epoch FROM clock_timestamp()) * 1000,
     'systemIdentifier', (SELECT system_identifier::text FROM pg_control_system()),

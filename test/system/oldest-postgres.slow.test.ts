@@ -1,0 +1,33 @@
+/** The core of the tests on the oldest PostgreSQL that we take. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { noDebianPostgres, startDebianPostgres } from "../harness/debian-postgres.ts";
+
+const core = [
+  "src/db/database.test.ts",
+  "src/db/listener.test.ts",
+  "test/api/several-processes.test.ts",
+  "test/events/events.test.ts",
+  "test/orders/straight.test.ts",
+  "test/orders/cancel.test.ts",
+  "test/statements.test.ts",
+];
+const resolver = new URL("../harness/quick-resolve.ts", import.meta.url);
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+test("statements, orders, events and several apis work on PostgreSQL 15", { skip: noDebianPostgres }, async (t) => {
+  const url = await startDebianPostgres(t);
+  const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
+  const tests = spawn(process.execPath, [`--import=${resolver}`, "--test", "--test-reporter=tap", ...core], {
+    cwd: root,
+    env: { ...environment, DEEDHOUSE_TEST_DATABASE_URL: url },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const [output, [code]] = await Promise.all([text(tests.stdout), once(tests, "exit")]);
+  assert.equal(code, 0, output.match(/^ *not ok [\s\S]*?\.\.\.$/gm)?.join("\n"));
+  assert.match(output, /^# fail 0$/m);
+});
