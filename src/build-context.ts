@@ -9,7 +9,7 @@ import { loadCommonPasswords, readCommonPasswords } from "#lib/ftp-password.ts";
 import { createLog } from "#lib/log.ts";
 import { parseRanges } from "#lib/net/address-ranges.ts";
 import { createNameLookups } from "#lib/net/name-lookups.ts";
-import { bcryptCost, createPasswordQueue } from "#lib/password-queue.ts";
+import { bcryptCost, createPasswordQueue } from "#lib/queues/password-queue.ts";
 import { systemRandom } from "#lib/random.ts";
 import { createSealer, parseNamedKey } from "#lib/sealed-secret.ts";
 import { WrongSetting } from "#lib/settings.ts";

@@ -4,7 +4,7 @@ import type { Listener } from "#db/listener.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
 import type { NameLookups } from "#lib/net/name-lookups.ts";
-import type { PasswordQueue } from "#lib/password-queue.ts";
+import type { PasswordQueue } from "#lib/queues/password-queue.ts";
 import type { Random } from "#lib/random.ts";
 import type { Sealer } from "#lib/sealed-secret.ts";
 import type { RegistryProfile } from "#registry/registries.ts";

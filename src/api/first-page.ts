@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { HttpAnswer } from "#front/http-server.ts";
-import { shellCommand } from "#shell-command.ts";
+import { shellCommand } from "#lib/shell-command.ts";
 import { prefersHtml } from "#use-case/accept.ts";
 
 /** Which answer is right depends on this header (RFC 9110 §12.5.5). */

@@ -6,8 +6,8 @@
 import type { Database } from "#db/database.ts";
 import { DatabaseUnavailable, LockTimeout } from "#db/errors.ts";
 import { sleep } from "#lib/clock.ts";
-import { FairQueue, QueueFull } from "#lib/fair-queue.ts";
-import { createSourceTurns, TooManyWaiting } from "#lib/source-turns.ts";
+import { FairQueue, QueueFull } from "#lib/queues/fair-queue.ts";
+import { createSourceTurns, TooManyWaiting } from "#lib/queues/source-turns.ts";
 
 /**
  * Two less than the connections of the pool (src/build-context.ts): batches, which have items of all resellers, and what no

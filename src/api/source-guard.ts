@@ -3,7 +3,7 @@ import type { WireRequest } from "#api/signing/credentials.ts";
 import { ApiError, type ErrorCode } from "#errors.ts";
 import type { RateLimit, RateLimiter, SourceBudget } from "#front/rate-limit.ts";
 import { sourceOf } from "#lib/net/source-address.ts";
-import { TooManyWaiting } from "#lib/source-turns.ts";
+import { TooManyWaiting } from "#lib/queues/source-turns.ts";
 
 /** A refused request, with the limit that its headers report. */
 export class Refusal extends Error {

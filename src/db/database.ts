@@ -74,9 +74,9 @@ export interface OpenDatabase extends Database {
 
 /** Connects on first use, so it does not throw when the database is down. */
 export function createDatabase(options: DatabaseOptions): OpenDatabase {
-  const { log } = options;
-  const config = connectionConfig(options.url, options.applicationName, options);
-  const readingConfig = connectionConfig(options.url, options.applicationName, { ...options, isReadOnly: true });
+  const { url, applicationName, log } = options;
+  const config = connectionConfig(url, applicationName, options);
+  const readingConfig = connectionConfig(url, applicationName, { ...options, isReadOnly: true });
   const openPool = () => createPool({ ...config, max: options.transactionsMax }, log);
   let pool = openPool();
   let isSuspended = false;
@@ -85,7 +85,6 @@ export function createDatabase(options: DatabaseOptions): OpenDatabase {
   );
   let pointReads = 0;
   let refusal: string | undefined;
-  const batchers = new Map<Statement<unknown>, Batcher>();
 
   /** @throws DatabaseUnavailable, UnfitDatabase */
   function requireUsable(): void {
@@ -110,20 +109,12 @@ export function createDatabase(options: DatabaseOptions): OpenDatabase {
   return {
     async point(statement, values) {
       requireUsable();
-      const pipeline = pipelines[pointReads++ % pipelines.length]!;
-      return pipeline.query(statement, values);
+      return pipelines[pointReads++ % pipelines.length]!.query(statement, values);
     },
 
     query: (statement, values) => withClient((client) => run(client, statement, values)),
 
-    batched<Row extends ItemRow>(statement: Statement<Row>, item: object) {
-      let batcher = batchers.get(statement);
-      if (!batcher) {
-        batcher = new Batcher((items) => withClient((client) => run(client, statement, { items })));
-        batchers.set(statement, batcher);
-      }
-      return batcher.add(item) as Promise<ItemRow[]> as Promise<Row[]>;
-    },
+    batched: createBatched((statement, items) => withClient((client) => run(client, statement, { items }))),
 
     transaction: (work) => withClient((client) => inTransaction(client, work)),
 
@@ -150,6 +141,21 @@ export function createDatabase(options: DatabaseOptions): OpenDatabase {
     async close() {
       await Promise.all([pool.close(), ...pipelines.map((pipeline) => pipeline.close())]);
     },
+  };
+}
+
+/** Each statement has a batch of its own. */
+function createBatched(
+  runBatch: (statement: Statement<ItemRow>, items: string) => Promise<ItemRow[]>,
+): Database["batched"] {
+  const batchers = new Map<Statement<unknown>, Batcher>();
+  return <Row extends ItemRow>(statement: Statement<Row>, item: object) => {
+    let batcher = batchers.get(statement);
+    if (!batcher) {
+      batcher = new Batcher((items) => runBatch(statement as Statement<ItemRow>, items));
+      batchers.set(statement, batcher);
+    }
+    return batcher.add(item) as Promise<ItemRow[]> as Promise<Row[]>;
   };
 }
 

@@ -135,8 +135,7 @@ function abandon(client: Client): void {
 }
 
 /** Connects at once, and stays connected until it is closed. */
-export function createListener(options: ListenerOptions): Listener {
-  const { url, clock, log, heartbeatMs = 400, database, demands } = options;
+export function createListener({ url, clock, log, heartbeatMs = 400, database, demands }: ListenerOptions): Listener {
   const channels = new Channels();
   const reconnectHandlers = new Set<() => void>();
   let closed = false;

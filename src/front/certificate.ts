@@ -1,8 +1,8 @@
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { type TlsPair, watchTlsFiles } from "#lib/net/tls-pair.ts";
+import { createSerialQueue } from "#lib/queues/serial-queue.ts";
 import { reportDefect } from "#lib/report-defect.ts";
-import { createSerialQueue } from "#lib/serial-queue.ts";
 
 const lookMsDefault = 10_000;
 

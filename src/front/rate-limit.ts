@@ -1,7 +1,7 @@
 import { DatabaseUnavailable } from "#db/errors.ts";
 import { type Clock, dayMs } from "#lib/clock.ts";
 import { sourceOf } from "#lib/net/source-address.ts";
-import { createSourceTurns } from "#lib/source-turns.ts";
+import { createSourceTurns } from "#lib/queues/source-turns.ts";
 
 /** The state of a caller's window of requests. */
 export interface RateLimit {

@@ -6,7 +6,7 @@
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import { createSerialQueue } from "#lib/serial-queue.ts";
+import { createSerialQueue } from "#lib/queues/serial-queue.ts";
 import { findCertificateProblem } from "#registry/epp/client-certificate.ts";
 import type { LoginSecurityEvent } from "#registry/epp/commands/session/login-security.ts";
 import type { LoginReport } from "#registry/epp/session.ts";

@@ -4,8 +4,8 @@
  */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
+import { createSerialQueue } from "#lib/queues/serial-queue.ts";
 import { reportDefect } from "#lib/report-defect.ts";
-import { createSerialQueue } from "#lib/serial-queue.ts";
 import { heldLocks, lockKey } from "#locks/advisory-locks.ts";
 import { keepLockConnection, type LockConnection } from "#locks/lock-connection.ts";
 

@@ -7,7 +7,7 @@
 import { Client, type QueryResultRow } from "pg";
 import { sleep, waitAtMost } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
-import { createSerialQueue } from "#lib/serial-queue.ts";
+import { createSerialQueue } from "#lib/queues/serial-queue.ts";
 import { lockConnectionName } from "#locks/process-name.ts";
 
 const pingMsDefault = 5_000;

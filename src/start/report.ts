@@ -1,4 +1,4 @@
-import { shellCommand } from "#shell-command.ts";
+import { shellCommand } from "#lib/shell-command.ts";
 import type { Seeded } from "#start/seed.ts";
 
 /** The addresses of everything that runs. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { createPasswordQueue } from "#lib/password-queue.ts";
+import { createPasswordQueue } from "#lib/queues/password-queue.ts";
 import { systemRandom } from "#lib/random.ts";
 import { assertError } from "../harness/assert-reply.ts";
 import { startTestGateway, type TestReseller } from "../harness/gateway.ts";

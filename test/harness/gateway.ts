@@ -21,7 +21,7 @@ import { type Clock, sleep, systemClock } from "#lib/clock.ts";
 import { loadCommonPasswords } from "#lib/ftp-password.ts";
 import { createLog } from "#lib/log.ts";
 import { createNameLookups } from "#lib/net/name-lookups.ts";
-import { createPasswordQueue } from "#lib/password-queue.ts";
+import { createPasswordQueue } from "#lib/queues/password-queue.ts";
 import { systemRandom } from "#lib/random.ts";
 import { createSealer } from "#lib/sealed-secret.ts";
 import { Secret } from "#lib/secret.ts";

@@ -9,7 +9,7 @@ import { statement } from "#db/statement.ts";
 import type { OrderKind } from "#domains/orders/kind.ts";
 import type { Order } from "#domains/orders/order.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
-import { createSerialQueue } from "#lib/serial-queue.ts";
+import { createSerialQueue } from "#lib/queues/serial-queue.ts";
 
 /** SQL: whether a command of the order `other` may still be executed. */
 const mayBeExecuted = `(other.phase IS NOT DISTINCT FROM 'verify'

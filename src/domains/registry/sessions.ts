@@ -6,7 +6,7 @@ import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { sleep } from "#lib/clock.ts";
-import type { SerialQueue } from "#lib/serial-queue.ts";
+import type { SerialQueue } from "#lib/queues/serial-queue.ts";
 import { rowDueChannel } from "#progress/engine.ts";
 import type { EppPool } from "#registry/epp/pool/pool.ts";
 import { TokenBucket } from "#registry/epp/pool/token-bucket.ts";

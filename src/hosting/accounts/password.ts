@@ -6,7 +6,7 @@ import { ApiError, invalidField, unavailable } from "#errors.ts";
 import { passwordHashRow, requestChange } from "#hosting/accounts/accounts.ts";
 import { getCallersAccount } from "#hosting/accounts/find-account.ts";
 import { checkFtpPassword } from "#lib/ftp-password.ts";
-import { PasswordQueueFull } from "#lib/password-queue.ts";
+import { PasswordQueueFull } from "#lib/queues/password-queue.ts";
 import type { Secret } from "#lib/secret.ts";
 import { parseBody } from "#use-case/body.ts";
 import type { UseCase } from "#use-case/use-case.ts";

@@ -27,7 +27,7 @@ import { sync } from "#hosting/channel/sync.ts";
 import { hasOneHost } from "#lib/net/host-lines.ts";
 import { hostInUrl } from "#lib/net/near-address.ts";
 import type { TlsPair } from "#lib/net/tls-pair.ts";
-import { TooManyWaiting } from "#lib/source-turns.ts";
+import { TooManyWaiting } from "#lib/queues/source-turns.ts";
 import { joinPath, reportPath, syncPath } from "#nodes/agent/messages.ts";
 import { signatureHeader } from "#nodes/agent/request-signature.ts";
 import { pinOf } from "#nodes/agent/transport.ts";

@@ -3,7 +3,7 @@
  * getaddrinfo, which has four threads for the whole process and no deadline, and an account has a few lookups in progress at once.
  */
 import { lookup, Resolver } from "node:dns/promises";
-import { createSourceTurns, TooManyWaiting } from "#lib/source-turns.ts";
+import { createSourceTurns, TooManyWaiting } from "#lib/queues/source-turns.ts";
 
 const firstAttemptMs = 2_000;
 const attemptMsMax = 3_000;

@@ -7,7 +7,7 @@
  */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { createSerialQueue, type SerialQueue } from "#lib/serial-queue.ts";
+import { createSerialQueue, type SerialQueue } from "#lib/queues/serial-queue.ts";
 import {
   type AccountKey,
   type DesiredAccount,

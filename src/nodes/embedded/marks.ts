@@ -6,7 +6,7 @@ import { readFile } from "node:fs/promises";
 import { type Static, Type } from "typebox";
 import { Value } from "typebox/value";
 import { earlierFormat } from "#lib/earlier-format.ts";
-import { createSerialQueue } from "#lib/serial-queue.ts";
+import { createSerialQueue } from "#lib/queues/serial-queue.ts";
 import { ignoreMissing, writeFileAtomic } from "#nodes/atomic-file.ts";
 
 const count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });

@@ -1,5 +1,5 @@
 import { hash, verify } from "@node-rs/bcrypt";
-import { FairQueue } from "#lib/fair-queue.ts";
+import { FairQueue } from "#lib/queues/fair-queue.ts";
 import type { Random } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
 import type { Guesser } from "#nodes/embedded/ftp/guesses.ts";

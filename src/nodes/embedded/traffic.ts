@@ -10,7 +10,7 @@ import { Type } from "typebox";
 import { Value } from "typebox/value";
 import type { Clock } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
-import { createSerialQueue } from "#lib/serial-queue.ts";
+import { createSerialQueue } from "#lib/queues/serial-queue.ts";
 import { ignoreMissing, writeFileAtomic } from "#nodes/atomic-file.ts";
 import type { Traffic as MonthTraffic } from "#nodes/driver.ts";
 

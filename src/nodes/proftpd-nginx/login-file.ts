@@ -3,7 +3,7 @@
  * replaced as a whole. One-time logins come before the customers' lines.
  */
 import { join } from "node:path";
-import { createSerialQueue } from "#lib/serial-queue.ts";
+import { createSerialQueue } from "#lib/queues/serial-queue.ts";
 import { writeFileAtomic } from "#nodes/atomic-file.ts";
 import type { DesiredAccount } from "#nodes/driver.ts";
 import { groupedSessionsMax, type NodePaths, sessionGroupPrefix } from "#nodes/proftpd-nginx/settings.ts";

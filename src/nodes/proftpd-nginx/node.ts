@@ -13,7 +13,7 @@
  */
 import { dayMs } from "#lib/clock.ts";
 import { FolderBusy, lockFolder } from "#lib/folder-lock.ts";
-import { createSerialQueue } from "#lib/serial-queue.ts";
+import { createSerialQueue } from "#lib/queues/serial-queue.ts";
 import type { AccountState, AgentNode, RefusedState } from "#nodes/agent-node.ts";
 import {
   type AccountKey,

@@ -7,7 +7,7 @@ import { findProgress, reportAccount, reportAccounts } from "#hosting/accounts/r
 import { type HostingStatus, hostingStatuses } from "#hosting/accounts/states.ts";
 import { resumeAccount, suspendAccount } from "#hosting/accounts/suspend.ts";
 import { checkFtpPassword, loadCommonPasswords } from "#lib/ftp-password.ts";
-import { bcryptCost, createPasswordQueue } from "#lib/password-queue.ts";
+import { bcryptCost, createPasswordQueue } from "#lib/queues/password-queue.ts";
 import { limitOption, printableText } from "#operator/arguments.ts";
 import { asTable, commandGroup, onDatabase, operatorCommand, type Printable } from "#operator/command.ts";
 import type { OpenOperatorContext } from "#operator/context.ts";

@@ -1,6 +1,6 @@
 /** Commands for the session: login, TLS, settings. */
 import { sleep } from "#lib/clock.ts";
-import { QueueFull } from "#lib/fair-queue.ts";
+import { QueueFull } from "#lib/queues/fair-queue.ts";
 import { Secret } from "#lib/secret.ts";
 import type { Account } from "#nodes/embedded/accounts.ts";
 import type { FtpCommand } from "#nodes/embedded/ftp/commands.ts";

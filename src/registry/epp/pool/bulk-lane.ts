@@ -1,5 +1,5 @@
 import type { Clock } from "#lib/clock.ts";
-import { createSerialQueue } from "#lib/serial-queue.ts";
+import { createSerialQueue } from "#lib/queues/serial-queue.ts";
 import { EppNotSent, EppUnavailable } from "#registry/epp/errors.ts";
 import { TokenBucket } from "#registry/epp/pool/token-bucket.ts";
 

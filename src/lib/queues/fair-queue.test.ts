@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FairQueue, type FairQueueSettings, QueueFull, type Sponsors } from "#lib/fair-queue.ts";
+import { FairQueue, type FairQueueSettings, QueueFull, type Sponsors } from "#lib/queues/fair-queue.ts";
 
 /** A queue whose tasks run until they are released, and the outcome of each, in order. */
 function watch(settings: Partial<FairQueueSettings> = {}) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { verify } from "@node-rs/bcrypt";
-import { createPasswordQueue, PasswordQueueFull } from "#lib/password-queue.ts";
+import { createPasswordQueue, PasswordQueueFull } from "#lib/queues/password-queue.ts";
 import { systemRandom } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createSourceTurns, TooManyWaiting, turnsWaitingMax } from "#lib/source-turns.ts";
+import { createSourceTurns, TooManyWaiting, turnsWaitingMax } from "#lib/queues/source-turns.ts";
 
 class Away extends Error {}
 

@@ -1,5 +1,5 @@
 import { hash } from "@node-rs/bcrypt";
-import { FairQueue, QueueFull } from "#lib/fair-queue.ts";
+import { FairQueue, QueueFull } from "#lib/queues/fair-queue.ts";
 import type { Random } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
 
