@@ -1,0 +1,79 @@
+/** Debian's PostgreSQL 15, the oldest version that we accept, and a standby of it that pg_basebackup has made. */
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { lchown, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { findPrograms } from "#postgres/binaries.ts";
+import type { Scope } from "./database.ts";
+import { freePorts } from "./free-ports.ts";
+import { quickFolder } from "./quick-folder.ts";
+import { runSql } from "./sql.ts";
+import type { OwnServer } from "./standby.ts";
+
+const binDir = "/usr/lib/postgresql/15/bin";
+const user = "deedhouse";
+const password = "a-test-password";
+
+/** The option `skip` of a test. */
+export const noDebianPostgres = !existsSync(join(binDir, "postgres")) && "postgresql-15 is not installed";
+
+async function makeFolder(scope: Scope): Promise<string> {
+  const folder = await mkdtemp(join(await quickFolder(), "deedhouse-debian-"));
+  scope.after(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Runs one of its programs as a user who is not root. */
+async function run(folder: string, program: string, args: string[], env: NodeJS.ProcessEnv = {}): Promise<void> {
+  const { prefix, identity } = await findPrograms(folder);
+  const [command, ...rest] = [...prefix, join(binDir, program), ...args] as [string, ...string[]];
+  await promisify(execFile)(command, rest, { ...identity, cwd: "/", env: { ...process.env, ...env } });
+}
+
+async function handOver(folder: string): Promise<void> {
+  const { filesOwner } = await findPrograms(folder);
+  for (const entry of ["", ...(await readdir(folder, { recursive: true }))]) {
+    await lchown(join(folder, entry), filesOwner, filesOwner);
+  }
+}
+
+async function serve(scope: Scope, folder: string): Promise<OwnServer> {
+  const { prefix, identity } = await findPrograms(folder);
+  const [port] = await freePorts(1);
+  const settings = [`port=${port}`, "listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=40"];
+  const words = [join(binDir, "postgres"), "-D", join(folder, "cluster"), ...settings.flatMap((each) => ["-c", each])];
+  const [command, ...args] = [...prefix, ...words] as [string, ...string[]];
+  const child = spawn(command, args, { ...identity, cwd: "/", stdio: "ignore" });
+  const exited = once(child, "exit").then(() => {});
+  const stop = async () => {
+    if (child.exitCode === null && child.signalCode === null) child.kill("SIGINT");
+    await exited;
+  };
+  scope.after(stop);
+  const url = `postgres://${user}:${password}@127.0.0.1:${port}/postgres`;
+  while (child.exitCode === null && !(await runSql(url, "SELECT 1").then(Boolean, () => false))) await sleep(50);
+  return { url, localUrl: url, port: port!, pid: child.pid!, adopted: false, exited, stop, dataDir: folder };
+}
+
+export async function startDebianServer(scope: Scope): Promise<OwnServer> {
+  const folder = await makeFolder(scope);
+  const passwordFile = join(folder, "password");
+  await writeFile(passwordFile, password);
+  await handOver(folder);
+  const identity = [`--username=${user}`, `--pwfile=${passwordFile}`, "--auth=scram-sha-256"];
+  await run(folder, "initdb", ["-D", join(folder, "cluster"), ...identity, "--encoding=UTF8", "--locale=C"]);
+  return serve(scope, folder);
+}
+
+/** @param port where it gets the primary's log: by default at its own port */
+export async function startDebianStandby(scope: Scope, primary: OwnServer, port = primary.port): Promise<OwnServer> {
+  const folder = await makeFolder(scope);
+  await handOver(folder);
+  const source = ["-h", "127.0.0.1", "-p", String(port), "-U", user];
+  const how = ["--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast"];
+  await run(folder, "pg_basebackup", [...source, ...how, "-D", join(folder, "cluster")], { PGPASSWORD: password });
+  return serve(scope, folder);
+}
