@@ -5,9 +5,11 @@ import { migrate } from "#db/migrate.ts";
 import { eventsBegin, noteRestore, readEvents } from "#events/log.ts";
 import { sleep } from "#lib/clock.ts";
 import { watchLostCommits } from "#watch/lost-commits.ts";
+import { startApiProcess } from "../harness/api-process.ts";
 import { assertError } from "../harness/assert-reply.ts";
 import { noDebianPostgres, startDebianServer, startDebianStandby } from "../harness/debian-postgres.ts";
 import { startTestGateway } from "../harness/gateway.ts";
+import { sendSigned } from "../harness/signed-request.ts";
 import { runSql } from "../harness/sql.ts";
 import { awaitStandby, promote, startOwnServer, startStandby } from "../harness/standby.ts";
 import { startTcpRelay } from "../harness/tcp-relay.ts";
@@ -34,7 +36,7 @@ async function startRoute(t: TestContext, url: string) {
   };
 }
 
-const eras = "SELECT era FROM event_log";
+const eras = "SELECT era, (SELECT count(*)::int FROM event_eras) AS ended FROM event_log";
 const alarms = "SELECT subject, note FROM alarms WHERE kind = 'commits-lost' AND resolved_at IS NULL";
 
 /** The packaged PostgreSQL, and the oldest one, whose standby is made as operators make theirs. */
@@ -66,10 +68,13 @@ async function startPair(t: TestContext, server: (typeof servers)[number]) {
 
 type Pair = NonNullable<Awaited<ReturnType<typeof startPair>>>;
 
-async function register({ gateway, reseller }: Pair, name: string): Promise<string> {
-  const { status, headers } = await gateway.send(reseller, "POST", "/domains/registrations", {
-    body: { domain_name: name },
-  });
+/** @param url of another api */
+async function register({ gateway, reseller }: Pair, name: string, url = gateway.url): Promise<string> {
+  const { key } = reseller;
+  const { clock } = gateway.context;
+  const body = { domain_name: name };
+  const target = "/domains/registrations";
+  const { status, headers } = await sendSigned({ url, key, clock, method: "POST", target, body });
   assert.equal(status, 202);
   await gateway.settled(reseller, headers.location!);
   return headers.location!;
@@ -86,6 +91,7 @@ for (const server of servers)
     const pair = await startPair(t, server);
     if (!pair) return;
     const { primary, standby, log, route, gateway, reseller } = pair;
+    const api = await startApiProcess(t, gateway, route.url);
     const kept = await register(pair, "kept.example");
     await awaitStandby(primary, standby);
     log.cut();
@@ -97,18 +103,23 @@ for (const server of servers)
         after,
         limit: 100,
       });
+    const elsewhere = await register(pair, "elsewhere.example", api.url);
     const { next: placeBefore } = await read();
-    const [eraBefore] = await runSql<{ era: number }>(primary.url, eras);
+    const [eraBefore] = await runSql<{ era: number; ended: number }>(primary.url, eras);
 
     route.cut();
     await promote(primary, standby);
     route.lead(standby.url);
     await untilServed(pair);
-    let alarm: { subject: string; note: string } | undefined;
-    while (!alarm) {
-      await sleep(50);
-      [alarm] = await runSql<{ subject: string; note: string }>(standby.url, alarms);
-    }
+    const alarmOf = async (pid?: number) => {
+      for (;;) {
+        const rows = await runSql<{ subject: string; note: string }>(standby.url, alarms);
+        const alarm = rows.find(({ subject }) => subject.includes(` ${pid} `));
+        if (alarm) return alarm;
+        await sleep(50);
+      }
+    };
+    const alarm = await alarmOf(process.pid);
     assert.match(alarm.subject, /^timeline 2 of /);
     for (const location of lost) {
       const code = location.split("/").at(-1)!;
@@ -116,10 +127,13 @@ for (const server of servers)
       assert.match(alarm.note, new RegExp(`sent to a registry and lost:[^;]*${code}-1`));
       assertError(await gateway.send(reseller, "GET", location), "service_unavailable");
     }
+    const ofApi = await alarmOf(api.pid);
+    assert.match(ofApi.note, new RegExp(`accepted and lost: ${elsewhere.split("/").at(-1)}$`));
     assert.doesNotMatch(alarm.note, new RegExp(kept.split("/").at(-1)!));
     assert.equal((await gateway.send(reseller, "GET", kept)).status, 200);
-    const [eraAfter] = await runSql<{ era: number }>(standby.url, eras);
+    const [eraAfter] = await runSql<{ era: number; ended: number }>(standby.url, eras);
     assert.ok(eraAfter!.era > eraBefore!.era);
+    assert.equal(eraAfter!.ended, eraBefore!.ended + 1, "two processes have found it, and it is one loss");
     assert.equal((await read(placeBefore)).gap, "ahead", "its events were lost, and their places were given to others");
 
     // Nothing is lost a second time, and an operator ends it.
