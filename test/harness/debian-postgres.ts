@@ -1,49 +1,92 @@
-/** Debian's PostgreSQL 15, the oldest one that we take, with a migrated template database. */
-import { execFileSync, spawn, spawnSync } from "node:child_process";
+/** Debian's PostgreSQL 15, the oldest version that we accept: migrated, or with a standby that pg_basebackup has made. */
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { lchown, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
 import { migrate } from "#db/migrate.ts";
+import { findPrograms } from "#postgres/binaries.ts";
 import type { Scope } from "./database.ts";
 import { freePorts } from "./free-ports.ts";
 import { quickFolder } from "./quick-folder.ts";
 import { runSql } from "./sql.ts";
+import type { OwnServer } from "./standby.ts";
 
-const programs = "/usr/lib/postgresql/15/bin";
+const binDir = "/usr/lib/postgresql/15/bin";
+const user = "deedhouse";
+const password = "a-test-password";
 
 /** The option `skip` of a test. */
-export const noDebianPostgres =
-  spawnSync(join(programs, "postgres"), ["--version"]).error !== undefined && "postgresql-15 is not installed";
+export const noDebianPostgres = !existsSync(join(binDir, "postgres")) && "postgresql-15 is not installed";
 
-/** @returns the URL of the template, to which nothing is connected */
-export async function startDebianPostgres(scope: Scope): Promise<string> {
+async function makeFolder(scope: Scope): Promise<string> {
   const folder = await mkdtemp(join(await quickFolder(), "deedhouse-debian-"));
-  const cluster = join(folder, "cluster");
-  await chmod(folder, 0o777);
-  // PostgreSQL refuses to run as root.
-  const isRoot = process.getuid?.() === 0;
-  const [command, ...prefix] = isRoot ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : ["env"];
-  const words = (program: string, ...args: string[]) => [...prefix, join(programs, program), ...args];
-  const options = ["--username=deedhouse", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"];
-  execFileSync(command!, words("initdb", "--pgdata", cluster, ...options), { cwd: "/", stdio: "pipe" });
-  const [port] = await freePorts(1);
-  const settings = { port, listen_addresses: "127.0.0.1", unix_socket_directories: "", fsync: "off" };
-  const volatile = { synchronous_commit: "off", full_page_writes: "off", autovacuum: "off", max_connections: 100 };
-  const flags = Object.entries({ ...settings, ...volatile }).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-  const server = spawn(command!, words("postgres", "-D", cluster, ...flags), { cwd: "/", stdio: "ignore" });
-  const exited = once(server, "exit");
-  scope.after(async () => {
-    server.kill("SIGQUIT");
-    await exited;
-    await rm(folder, { recursive: true });
-  });
-  const url = (database: string) => `postgres://deedhouse@127.0.0.1:${port}/${database}`;
-  const create = () => runSql(url("postgres"), "CREATE DATABASE deedhouse").then(() => true);
-  while (!(await create().catch(() => false))) {
-    if (server.exitCode !== null) throw new Error(`PostgreSQL ended with ${server.exitCode}`);
-    await sleep(50);
+  scope.after(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Runs one of its programs as a user who is not root. */
+async function run(folder: string, program: string, args: string[], env: NodeJS.ProcessEnv = {}): Promise<void> {
+  const { prefix, identity } = await findPrograms(folder);
+  const [command, ...rest] = [...prefix, join(binDir, program), ...args] as [string, ...string[]];
+  await promisify(execFile)(command, rest, { ...identity, cwd: "/", env: { ...process.env, ...env } });
+}
+
+async function handOver(folder: string): Promise<void> {
+  const { filesOwner } = await findPrograms(folder);
+  for (const entry of ["", ...(await readdir(folder, { recursive: true }))]) {
+    await lchown(join(folder, entry), filesOwner, filesOwner);
   }
-  await migrate(url("deedhouse"));
-  return url("deedhouse");
+}
+
+async function serve(scope: Scope, folder: string, more: readonly string[] = []): Promise<OwnServer> {
+  const { prefix, identity } = await findPrograms(folder);
+  const [port] = await freePorts(1);
+  const settings = [`port=${port}`, "listen_addresses=127.0.0.1", "unix_socket_directories=", ...more];
+  const words = [join(binDir, "postgres"), "-D", join(folder, "cluster"), ...settings.flatMap((each) => ["-c", each])];
+  const [command, ...args] = [...prefix, ...words] as [string, ...string[]];
+  const child = spawn(command, args, { ...identity, cwd: "/", stdio: "ignore" });
+  const exited = once(child, "exit").then(() => {});
+  const stop = async () => {
+    if (child.exitCode === null && child.signalCode === null) child.kill("SIGINT");
+    await exited;
+  };
+  scope.after(stop);
+  const url = `postgres://${user}:${password}@127.0.0.1:${port}/postgres`;
+  while (child.exitCode === null && !(await runSql(url, "SELECT 1").then(Boolean, () => false))) await sleep(50);
+  return { url, localUrl: url, port: port!, pid: child.pid!, adopted: false, exited, stop, dataDir: folder };
+}
+
+/** @param more settings such as "fsync=off" */
+export async function startDebianServer(scope: Scope, more: readonly string[] = []): Promise<OwnServer> {
+  const folder = await makeFolder(scope);
+  const passwordFile = join(folder, "password");
+  await writeFile(passwordFile, password);
+  await handOver(folder);
+  const identity = [`--username=${user}`, `--pwfile=${passwordFile}`, "--auth=scram-sha-256"];
+  await run(folder, "initdb", ["-D", join(folder, "cluster"), ...identity, "--encoding=UTF8", "--locale=C"]);
+  return serve(scope, folder, more);
+}
+
+/** @param port where it gets the primary's log: by default at its own port */
+export async function startDebianStandby(scope: Scope, primary: OwnServer, port = primary.port): Promise<OwnServer> {
+  const folder = await makeFolder(scope);
+  await handOver(folder);
+  const source = ["-h", "127.0.0.1", "-p", String(port), "-U", user];
+  const how = ["--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast"];
+  await run(folder, "pg_basebackup", [...source, ...how, "-D", join(folder, "cluster")], { PGPASSWORD: password });
+  return serve(scope, folder);
+}
+
+/** @returns the URL of a migrated template database, to which nothing is connected */
+export async function startDebianPostgres(scope: Scope): Promise<string> {
+  const volatile = ["fsync=off", "synchronous_commit=off", "full_page_writes=off", "autovacuum=off"];
+  const { url } = await startDebianServer(scope, volatile);
+  await runSql(url, "CREATE DATABASE deedhouse");
+  const own = new URL(url);
+  own.pathname = "/deedhouse";
+  await migrate(own.href);
+  return own.href;
 }

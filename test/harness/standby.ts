@@ -37,11 +37,7 @@ export async function startOwnServer(
  * Copies a running server, as pg_basebackup does, and starts the copy as its standby.
  * @param port where it gets the primary's log: by default at its own port
  */
-export async function startStandby(
-  scope: Scope,
-  primary: OwnServer,
-  port: string | number = new URL(primary.url).port,
-): Promise<OwnServer> {
+export async function startStandby(scope: Scope, primary: OwnServer, port = primary.port): Promise<OwnServer> {
   const dataDir = await mkdtemp(join(await quickFolder(), "deedhouse-standby-"));
   const client = new Client({ connectionString: primary.url });
   await client.connect();
