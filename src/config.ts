@@ -2,9 +2,12 @@
  * The only reader of the environment. Every variable is listed here and parsed once, and all mistakes are reported
  * together. `deedhouse start` sets the variables of the processes that it starts; elsewhere an operator does.
  */
+import { BlockList } from "node:net";
+import { parseRanges } from "#lib/net/address-ranges.ts";
 import type { ProxySettings } from "#lib/net/behind-proxies.ts";
 import { type SourceShares, sourceSharesDefault } from "#lib/net/connection-limits.ts";
 import { forwardedHeaders } from "#lib/net/forwarded-address.ts";
+import type { StatusSettings } from "#lib/net/status-listener.ts";
 import type { TlsPair } from "#lib/net/tls-pair.ts";
 import { parseTrustedProxies } from "#lib/net/trusted-proxies.ts";
 import { Secret } from "#lib/secret.ts";
@@ -45,6 +48,8 @@ export interface Config {
   registriesFile: string;
   siteDomain: string;
   reservedHosts: string[];
+  /** Where the process says how it is. */
+  status: StatusSettings;
   /** Where the agents of hosting nodes reach this gateway; undefined: nowhere. */
   agentEndpoint: AgentEndpointConfig | undefined;
   /** Folders whose disks are watched, in addition to those that a process writes to. */
@@ -154,6 +159,42 @@ function readAgentEndpoint(
     ...(url !== undefined && { url }),
     ...(proxies && { proxies }),
   };
+}
+
+function readStatus({ optional, list, integer, mistakes }: Reader): StatusSettings {
+  const host = oneAddress(optional("DEEDHOUSE_METRICS_HOST") ?? "127.0.0.1");
+  const isOpen = optional("DEEDHOUSE_METRICS_PORT") !== undefined;
+  const ranges = list("DEEDHOUSE_METRICS_ALLOW");
+  if (isOpen && !isLoopback(host) && ranges.length === 0) {
+    mistakes.push(
+      `DEEDHOUSE_METRICS_HOST is "${host}", beyond loopback: set DEEDHOUSE_METRICS_ALLOW to the ranges of those who may ask there, such as 10.1.0.0/16`,
+    );
+  }
+  return {
+    // systemd names the folder of RuntimeDirectory= so; there may be several.
+    runtimeDir: optional("DEEDHOUSE_RUNTIME_DIR") ?? optional("RUNTIME_DIRECTORY")?.split(":", 1)[0],
+    host,
+    port: isOpen ? integer("DEEDHOUSE_METRICS_PORT", 0, 0) : undefined,
+    allowed: readRanges("DEEDHOUSE_METRICS_ALLOW", [...loopback, ...ranges], mistakes),
+  };
+}
+
+function readRanges(name: string, ranges: string[], mistakes: string[]): BlockList {
+  try {
+    return parseRanges(ranges);
+  } catch (error) {
+    mistakes.push(`${name}: ${(error as Error).message}`);
+    return new BlockList();
+  }
+}
+
+/**
+ * Where a process says how it is: for the agent, whose other settings are in a file, and for those who ask.
+ * @throws WrongSetting that lists every mistake, one per line
+ */
+export function loadStatusConfig(environment: NodeJS.ProcessEnv = process.env): StatusSettings {
+  const reader = createReader(environment);
+  return reader.finish(readStatus(reader));
 }
 
 function readSourceShares({ integer, mistakes }: Reader): SourceShares {
@@ -293,6 +334,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     registriesFile: text("DEEDHOUSE_REGISTRIES_FILE"),
     siteDomain: text("DEEDHOUSE_SITE_DOMAIN", "localhost"),
     reservedHosts: list("DEEDHOUSE_RESERVED_HOSTS"),
+    status: readStatus(reader),
     agentEndpoint: readAgentEndpoint(reader, proxies.agents),
     // Separated by colons, as in PATH, because a folder's name may contain spaces.
     diskFolders: (optional("DEEDHOUSE_DISK_FOLDERS") ?? "").split(":").filter((folder) => folder !== ""),
@@ -319,6 +361,8 @@ export interface NodeConfig {
   /** The output of `deedhouse node token`; not needed once the node has joined its gateway. */
   token: string | undefined;
   siteDomain: string;
+  /** Where the process says how it is. */
+  status: StatusSettings;
 }
 
 /**
@@ -326,7 +370,8 @@ export interface NodeConfig {
  * @throws WrongSetting that lists every mistake, one per line
  */
 export function loadNodeConfig(environment: NodeJS.ProcessEnv = process.env): NodeConfig {
-  const { text, optional, integer, finish } = createReader(environment);
+  const reader = createReader(environment);
+  const { text, optional, integer, finish } = reader;
   return finish({
     logLevel: text("DEEDHOUSE_LOG_LEVEL", "info"),
     dataDir: text("DEEDHOUSE_NODE_DATA_DIR"),
@@ -337,6 +382,7 @@ export function loadNodeConfig(environment: NodeJS.ProcessEnv = process.env): No
     passiveTo: integer("DEEDHOUSE_NODE_PASSIVE_TO", 0, 0),
     token: optional("DEEDHOUSE_NODE_TOKEN"),
     siteDomain: text("DEEDHOUSE_SITE_DOMAIN", "localhost"),
+    status: readStatus(reader),
   });
 }
 

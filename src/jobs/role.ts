@@ -3,7 +3,9 @@ import { buildContext } from "#build-context.ts";
 import type { Config } from "#config.ts";
 import { requirePostgres } from "#db/server-version.ts";
 import { noteRestore } from "#events/log.ts";
+import { whyNotReady } from "#jobs/readiness.ts";
 import { startWorker } from "#jobs/worker.ts";
+import { startStatusListener } from "#lib/net/status-listener.ts";
 import type { Role } from "#role.ts";
 import { lookAtDisks, ownLogFile } from "#watch/disk-space.ts";
 import { startWatch } from "#watch/look-around.ts";
@@ -15,12 +17,15 @@ export async function startWorkerRole(config: Config): Promise<Role> {
   await noteRestore(context);
   const worker = await startWorker(context, config.databaseUrl);
   const alarmMessages = await startAlarmMessages(context, config.databaseUrl, config.alarmChannels);
+  const whyNot = () => whyNotReady(context);
+  const status = await startStatusListener(config.status, { role: "worker", whyNotReady: whyNot, log: context.log });
   context.log.info("the worker is working");
   const watch = startWatch(context, () => lookAtDisks(context, [...ownLogFile(), ...config.diskFolders]));
   return {
-    ready: {},
+    ready: status.ready,
     async close() {
       await Promise.all([worker.close(), watch.close(), alarmMessages.close()]);
+      await status.close();
       await context.close();
     },
   };
