@@ -68,6 +68,8 @@ export function siteMap(
           text: "Operator's guide",
           entries: entries(
             ["Operating", "operating"],
+            ["Runbook", "runbook"],
+            ["Metrics", "metrics"],
             ["Registries", "registries"],
             ["Certification tests", "ote"],
             ["Hosting nodes", "hosting"],

@@ -13,6 +13,8 @@ import { startAgentEndpoint } from "#hosting/channel/agent-endpoint.ts";
 import { sleep, unixSeconds } from "#lib/clock.ts";
 import { startStatusListener } from "#lib/net/status-listener.ts";
 import { WrongSetting } from "#lib/settings.ts";
+import { readFacts } from "#metrics/facts.ts";
+import { startMetrics } from "#metrics/metrics.ts";
 import type { Role } from "#role.ts";
 import { committedNoncesSince } from "#use-case/stored-answers.ts";
 import { lookAtDisks, ownLogFile } from "#watch/disk-space.ts";
@@ -44,6 +46,7 @@ export async function startApi(config: Config): Promise<Role> {
   // Reading the bundled list takes a tenth of a second, in which no request would be answered.
   await context.commonPasswords();
   const stopping = new AbortController();
+  const metrics = startMetrics({ role: "api", clock, log, readFacts: () => readFacts(context) });
   // The alarm about missing workers has to arrive without one.
   const alarmMessages = await startAlarmMessages(context, config.databaseUrl, config.alarmChannels);
   const serverOptions: ServerOptions = {
@@ -68,7 +71,12 @@ export async function startApi(config: Config): Promise<Role> {
     config.agentEndpoint &&
     (await startAgentEndpoint(context, { ...config.agentEndpoint, shares: config.sourceShares }));
   const whyNot = () => whyNotReady(context, serverOptions);
-  const status = await startStatusListener(config.status, { role: "api", whyNotReady: whyNot, log });
+  const status = await startStatusListener(config.status, {
+    role: "api",
+    whyNotReady: whyNot,
+    pages: { "/metrics": metrics.page },
+    log,
+  });
   const watch = startWatch(context, async () => {
     await lookAround(context);
     await lookAtDisks(context, [config.replayDir, ...ownLogFile(), ...config.diskFolders]);
@@ -83,6 +91,7 @@ export async function startApi(config: Config): Promise<Role> {
       await Promise.all([server.close(), agentEndpoint?.close(), watch.close(), alarmMessages.close()]);
       replayGuard.close();
       await status.close();
+      metrics.close();
       await context.close();
     },
   };

@@ -6,6 +6,8 @@ import { noteRestore } from "#events/log.ts";
 import { whyNotReady } from "#jobs/readiness.ts";
 import { startWorker } from "#jobs/worker.ts";
 import { startStatusListener } from "#lib/net/status-listener.ts";
+import { readFacts } from "#metrics/facts.ts";
+import { startMetrics } from "#metrics/metrics.ts";
 import type { Role } from "#role.ts";
 import { lookAtDisks, ownLogFile } from "#watch/disk-space.ts";
 import { startWatch } from "#watch/look-around.ts";
@@ -15,17 +17,25 @@ export async function startWorkerRole(config: Config): Promise<Role> {
   const context = buildContext(config, "worker");
   await requirePostgres(config.databaseUrl, "worker");
   await noteRestore(context);
+  const { clock, log } = context;
+  const metrics = startMetrics({ role: "worker", clock, log, readFacts: () => readFacts(context) });
   const worker = await startWorker(context, config.databaseUrl);
   const alarmMessages = await startAlarmMessages(context, config.databaseUrl, config.alarmChannels);
   const whyNot = () => whyNotReady(context);
-  const status = await startStatusListener(config.status, { role: "worker", whyNotReady: whyNot, log: context.log });
-  context.log.info("the worker is working");
+  const status = await startStatusListener(config.status, {
+    role: "worker",
+    whyNotReady: whyNot,
+    pages: { "/metrics": metrics.page },
+    log,
+  });
+  log.info("the worker is working");
   const watch = startWatch(context, () => lookAtDisks(context, [...ownLogFile(), ...config.diskFolders]));
   return {
     ready: status.ready,
     async close() {
       await Promise.all([worker.close(), watch.close(), alarmMessages.close()]);
       await status.close();
+      metrics.close();
       await context.close();
     },
   };

@@ -7,6 +7,7 @@ import { createLog } from "#lib/log.ts";
 import { nearAddress } from "#lib/net/near-address.ts";
 import { startStatusListener } from "#lib/net/status-listener.ts";
 import { systemRandom } from "#lib/random.ts";
+import { startMetrics } from "#metrics/metrics.ts";
 import { startAgent } from "#nodes/agent/agent.ts";
 import { loadAgentConfig } from "#nodes/agent/config.ts";
 import { hasJoinedWith, join as joinGateway } from "#nodes/agent/join.ts";
@@ -41,9 +42,11 @@ export async function startNodeRole(config: NodeConfig): Promise<Role> {
     throw error;
   });
   const servers = placesOf(rest.host, node);
+  const metrics = startMetrics({ role: "node", clock: systemClock, log });
   const status = await startStatusListener(statusSettings, {
     role: "node",
     whyNotReady: () => (agent ? whyServersSilent(servers.ftp, servers.web) : "it has not joined a gateway"),
+    pages: { "/metrics": metrics.page },
     log,
   });
   return {
@@ -52,6 +55,7 @@ export async function startNodeRole(config: NodeConfig): Promise<Role> {
       await agent?.close();
       await node.close();
       await status.close();
+      metrics.close();
     },
   };
 }

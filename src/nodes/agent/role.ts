@@ -5,6 +5,7 @@ import { systemClock } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
 import { startStatusListener } from "#lib/net/status-listener.ts";
 import { systemRandom } from "#lib/random.ts";
+import { startMetrics } from "#metrics/metrics.ts";
 import { startAgent } from "#nodes/agent/agent.ts";
 import { agentVersion } from "#nodes/agent/agent-version.ts";
 import { loadAgentConfig } from "#nodes/agent/config.ts";
@@ -44,9 +45,11 @@ export async function startAgentRole(args: string[]): Promise<Role> {
   const node = await createProftpdNode({ ...surroundings, settings, ftp, web });
   const progressFile = join(settings.stateFolder, "agent-progress.json");
   const agent = await startAgent({ ...surroundings, config, transport, node, progressFile });
+  const metrics = startMetrics({ role: "agent", clock: systemClock, log: surroundings.log });
   const status = await startStatusListener(loadStatusConfig(), {
     role: "agent",
     whyNotReady: () => whyServersSilent(ftp, web),
+    pages: { "/metrics": metrics.page },
     log: surroundings.log,
   });
   surroundings.log.info(
@@ -59,6 +62,7 @@ export async function startAgentRole(args: string[]): Promise<Role> {
       await agent.close();
       await node.close();
       await status.close();
+      metrics.close();
     },
   };
 }
