@@ -2,13 +2,16 @@
  * The only reader of the environment. Every variable is listed here and parsed once, and all mistakes are reported
  * together. `deedhouse start` sets the variables of the processes that it starts; elsewhere an operator does.
  */
+import { BlockList } from "node:net";
+import { type AlarmChannels, isLoopback, readAlarmChannels } from "#config-alarms.ts";
 import type { Demands } from "#db/facts.ts";
+import { parseRanges } from "#lib/net/address-ranges.ts";
 import type { ProxySettings } from "#lib/net/behind-proxies.ts";
 import { type SourceShares, sourceSharesDefault } from "#lib/net/connection-limits.ts";
 import { forwardedHeaders } from "#lib/net/forwarded-address.ts";
+import type { StatusSettings } from "#lib/net/status-listener.ts";
 import type { TlsPair } from "#lib/net/tls-pair.ts";
 import { parseTrustedProxies } from "#lib/net/trusted-proxies.ts";
-import { Secret } from "#lib/secret.ts";
 import { createReader, type Reader, readSetting } from "#lib/settings.ts";
 
 export interface Config {
@@ -47,6 +50,8 @@ export interface Config {
   registriesFile: string;
   siteDomain: string;
   reservedHosts: string[];
+  /** Where the process says how it is. */
+  status: StatusSettings;
   /** Where the agents of hosting nodes reach this gateway; undefined: nowhere. */
   agentEndpoint: AgentEndpointConfig | undefined;
   /** Folders whose disks are watched, in addition to those that a process writes to. */
@@ -60,22 +65,6 @@ export interface Config {
   webhookCaFile: string | undefined;
   /** How messages about alarms reach the operator. */
   alarmChannels: AlarmChannels;
-}
-
-export interface SmtpServer {
-  host: string;
-  port: number;
-  /** TLS from the first byte; otherwise by STARTTLS. */
-  isSecure: boolean;
-  login: { user: string; password: Secret } | undefined;
-}
-
-/** Each that is set up. */
-export interface AlarmChannels {
-  mail?: { server: SmtpServer; from: string; to: string[] };
-  webhook?: { url: Secret; secret: Secret };
-  /** The URL of an incoming webhook of Slack, Mattermost or another chat with its format. Everyone who knows it can send. */
-  slack?: { url: Secret };
 }
 
 /** For "localhost" Node opens a second listener, to which none of our limits would apply. */
@@ -92,7 +81,6 @@ export interface AgentEndpointConfig {
 }
 
 const loopback = ["127.0.0.0/8", "::1/128"];
-const isLoopback = (host: string) => /^(127(\.\d+){3}|::1|localhost)$/.test(host);
 
 /**
  * The proxies that the api and the agents' endpoint trust. They are the same, but each may use another way to name the
@@ -165,6 +153,42 @@ function readDemands({ flag }: Reader, isSandbox: boolean): Demands {
   return { durability, synchronous: flag("DEEDHOUSE_DATABASE_SYNCHRONOUS") };
 }
 
+function readStatus({ optional, list, integer, mistakes }: Reader): StatusSettings {
+  const host = oneAddress(optional("DEEDHOUSE_METRICS_HOST") ?? "127.0.0.1");
+  const isOpen = optional("DEEDHOUSE_METRICS_PORT") !== undefined;
+  const ranges = list("DEEDHOUSE_METRICS_ALLOW");
+  if (isOpen && !isLoopback(host) && ranges.length === 0) {
+    mistakes.push(
+      `DEEDHOUSE_METRICS_HOST is "${host}", beyond loopback: set DEEDHOUSE_METRICS_ALLOW to the ranges of those who may ask there, such as 10.1.0.0/16`,
+    );
+  }
+  return {
+    // systemd names the folder of RuntimeDirectory= so; there may be several.
+    runtimeDir: optional("DEEDHOUSE_RUNTIME_DIR") ?? optional("RUNTIME_DIRECTORY")?.split(":", 1)[0],
+    host,
+    port: isOpen ? integer("DEEDHOUSE_METRICS_PORT", 0, 0) : undefined,
+    allowed: readRanges("DEEDHOUSE_METRICS_ALLOW", [...loopback, ...ranges], mistakes),
+  };
+}
+
+function readRanges(name: string, ranges: string[], mistakes: string[]): BlockList {
+  try {
+    return parseRanges(ranges);
+  } catch (error) {
+    mistakes.push(`${name}: ${(error as Error).message}`);
+    return new BlockList();
+  }
+}
+
+/**
+ * Where a process says how it is: for the agent, whose other settings are in a file, and for those who ask.
+ * @throws WrongSetting that lists every mistake, one per line
+ */
+export function loadStatusConfig(environment: NodeJS.ProcessEnv = process.env): StatusSettings {
+  const reader = createReader(environment);
+  return reader.finish(readStatus(reader));
+}
+
 function readSourceShares({ integer, mistakes }: Reader): SourceShares {
   const usual = sourceSharesDefault;
   const reservedPercent = integer("DEEDHOUSE_RESERVED_CONNECTIONS_PERCENT", usual.reservedPercent, 0);
@@ -175,83 +199,6 @@ function readSourceShares({ integer, mistakes }: Reader): SourceShares {
     sourceHalfOpenMax: integer("DEEDHOUSE_SOURCE_HALF_OPEN_MAX", usual.sourceHalfOpenMax, 1),
     halfOpenMs: integer("DEEDHOUSE_HALF_OPEN_MS", usual.halfOpenMs, 100),
     fewConnectionsMax: integer("DEEDHOUSE_FEW_CONNECTIONS_MAX", usual.fewConnectionsMax, 1),
-  };
-}
-
-const smtpPorts = { "smtp:": 25, "smtps:": 465 } as const;
-/** As the server takes it: without a name, spaces and line breaks. */
-const mailAddress = /^[^\s<>@,;:"]+@[^\s<>@,;:"]+$/;
-
-function readSmtpServer({ optional, mistakes }: Reader): SmtpServer | undefined {
-  const text = optional("DEEDHOUSE_SMTP_URL");
-  if (text === undefined) return undefined;
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const usual = smtpPorts[url?.protocol as keyof typeof smtpPorts];
-  if (!url || usual === undefined || url.hostname === "" || /[/?#]/.test(url.href.replace(/^\w+:\/\//, ""))) {
-    // Not the text: it may have a password.
-    mistakes.push("DEEDHOUSE_SMTP_URL must be smtp://[USER:PASSWORD@]HOST[:PORT] or smtps://…, percent-encoded");
-    return undefined;
-  }
-  const [user, password] = [url.username, url.password].map(decodeURIComponent) as [string, string];
-  return {
-    host: url.hostname.replace(/^\[(.*)\]$/, "$1"),
-    port: Number(url.port || usual),
-    isSecure: url.protocol === "smtps:",
-    login: user === "" ? undefined : { user, password: new Secret(password) },
-  };
-}
-
-function readAlarmMail(reader: Reader): AlarmChannels["mail"] {
-  const { optional, list, mistakes } = reader;
-  const server = readSmtpServer(reader);
-  const from = optional("DEEDHOUSE_MAIL_FROM");
-  const to = list("DEEDHOUSE_ALARMS_MAIL_TO");
-  for (const address of [...(from === undefined ? [] : [from]), ...to].filter((entry) => !mailAddress.test(entry))) {
-    mistakes.push(
-      `DEEDHOUSE_MAIL_FROM and DEEDHOUSE_ALARMS_MAIL_TO have addresses like ops@example.net, not "${address}"`,
-    );
-  }
-  if (optional("DEEDHOUSE_SMTP_URL") !== undefined && from === undefined) {
-    mistakes.push("DEEDHOUSE_MAIL_FROM is not set: which address sends our mail?");
-  }
-  if (to.length === 0) return undefined;
-  if (optional("DEEDHOUSE_SMTP_URL") === undefined) {
-    mistakes.push("DEEDHOUSE_SMTP_URL is not set: which server takes the mail to DEEDHOUSE_ALARMS_MAIL_TO?");
-  }
-  return server && from !== undefined ? { server, from, to } : undefined;
-}
-
-/** The operator may send to inner addresses, but not with a secret in plain text over a network, unless that is allowed. */
-function readAlarmUrl({ mistakes }: Reader, setting: string, text: string, mayBePlain: boolean): Secret | undefined {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const isPlain = url?.protocol === "http:";
-  const isFine = url?.protocol === "https:" || (url && isPlain && (mayBePlain || isLoopback(url.hostname)));
-  if (isFine && url.username === "" && url.password === "" && url.hash === "") return new Secret(text);
-  mistakes.push(`${setting} must begin with an https:// URL without user, password and #`);
-  return undefined;
-}
-
-const webhookSecretPattern = /^whsec_[A-Za-z0-9+/]{24,}={0,2}$/;
-
-function readAlarmChannels(reader: Reader, mayBePlain: boolean): AlarmChannels {
-  const { optional, mistakes } = reader;
-  const mail = readAlarmMail(reader);
-  const [hookUrl, secret, ...more] = optional("DEEDHOUSE_ALARMS_WEBHOOK")?.split(/\s+/) ?? [];
-  const slackUrl = optional("DEEDHOUSE_ALARMS_SLACK");
-  const hook =
-    hookUrl === undefined ? undefined : readAlarmUrl(reader, "DEEDHOUSE_ALARMS_WEBHOOK", hookUrl, mayBePlain);
-  const slack =
-    slackUrl === undefined ? undefined : readAlarmUrl(reader, "DEEDHOUSE_ALARMS_SLACK", slackUrl, mayBePlain);
-  const isSigned = webhookSecretPattern.test(secret ?? "") && more.length === 0;
-  if (hookUrl !== undefined && !isSigned) {
-    mistakes.push(
-      "DEEDHOUSE_ALARMS_WEBHOOK must be a URL and, after a space or on the next line, the secret that signs: whsec_ and at least 24 characters of base64",
-    );
-  }
-  return {
-    ...(mail && { mail }),
-    ...(hook && isSigned && { webhook: { url: hook, secret: new Secret(secret!) } }),
-    ...(slack && { slack: { url: slack } }),
   };
 }
 
@@ -303,6 +250,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     registriesFile: text("DEEDHOUSE_REGISTRIES_FILE"),
     siteDomain: text("DEEDHOUSE_SITE_DOMAIN", "localhost"),
     reservedHosts: list("DEEDHOUSE_RESERVED_HOSTS"),
+    status: readStatus(reader),
     agentEndpoint: readAgentEndpoint(reader, proxies.agents),
     // Separated by colons, as in PATH, because a folder's name may contain spaces.
     diskFolders: (optional("DEEDHOUSE_DISK_FOLDERS") ?? "").split(":").filter((folder) => folder !== ""),
@@ -329,6 +277,8 @@ export interface NodeConfig {
   /** The output of `deedhouse node token`; not needed once the node has joined its gateway. */
   token: string | undefined;
   siteDomain: string;
+  /** Where the process says how it is. */
+  status: StatusSettings;
 }
 
 /**
@@ -336,7 +286,8 @@ export interface NodeConfig {
  * @throws WrongSetting that lists every mistake, one per line
  */
 export function loadNodeConfig(environment: NodeJS.ProcessEnv = process.env): NodeConfig {
-  const { text, optional, integer, finish } = createReader(environment);
+  const reader = createReader(environment);
+  const { text, optional, integer, finish } = reader;
   return finish({
     logLevel: text("DEEDHOUSE_LOG_LEVEL", "info"),
     dataDir: text("DEEDHOUSE_NODE_DATA_DIR"),
@@ -347,6 +298,7 @@ export function loadNodeConfig(environment: NodeJS.ProcessEnv = process.env): No
     passiveTo: integer("DEEDHOUSE_NODE_PASSIVE_TO", 0, 0),
     token: optional("DEEDHOUSE_NODE_TOKEN"),
     siteDomain: text("DEEDHOUSE_SITE_DOMAIN", "localhost"),
+    status: readStatus(reader),
   });
 }
 

@@ -7,7 +7,10 @@ import { runSql } from "./harness/sql.ts";
 const page = new URL("../docs/operating.md", import.meta.url);
 
 test("the operator's page has every setting of api and worker, and none that there is not", async () => {
-  const source = await readFile(new URL("../src/config.ts", import.meta.url), "utf8");
+  const parts = ["config.ts", "config-alarms.ts"].map((name) =>
+    readFile(new URL(`../src/${name}`, import.meta.url), "utf8"),
+  );
+  const source = (await Promise.all(parts)).join();
   const isOfOthers = (name: string) => name.startsWith("DEEDHOUSE_NODE_");
   // NAME_FILE names a file that holds what NAME would; the page has either.
   const bare = (name: string) => name.replace(/_(KEY|CERTIFICATE|SMTP_URL|ALARMS_WEBHOOK|ALARMS_SLACK)_FILE$/, "_$1");

@@ -69,6 +69,8 @@ export function siteMap(
           entries: entries(
             ["Deploy", "deploy"],
             ["Operating", "operating"],
+            ["Runbook", "runbook"],
+            ["Metrics", "metrics"],
             ["Registries", "registries"],
             ["Certification tests", "ote"],
             ["Hosting nodes", "hosting"],

@@ -1,7 +1,7 @@
 /** Sends messages about alarms by the channels that are set up. */
 import { advanceChannel, longestChannelWait } from "#alarm-messages/deliver.ts";
 import { type ChannelName, openChannels, type Send } from "#alarm-messages/send.ts";
-import type { AlarmChannels } from "#config.ts";
+import type { AlarmChannels } from "#config-alarms.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { startRowLocks } from "#locks/row-locks.ts";

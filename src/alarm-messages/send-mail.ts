@@ -1,16 +1,12 @@
 /** Sends a notice as a mail. */
-import { isIP } from "node:net";
 import { createTransport } from "nodemailer";
 import { type Notice, subjectOf, textOf } from "#alarm-messages/notice.ts";
 import type { Sent } from "#alarm-messages/send.ts";
-import type { AlarmChannels, SmtpServer } from "#config.ts";
+import { type AlarmChannels, isLoopback, type SmtpServer } from "#config-alarms.ts";
 
 /** Of each part of the dialogue. */
 const answerMsMax = 10_000;
 const silenceMsMax = 20_000;
-
-const isLoopback = (host: string) =>
-  host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
 
 /** A mail that is sent again has the same Message-ID, and the end of an alarm answers its beginning. */
 export async function sendMail(

@@ -1,7 +1,7 @@
 /** Sends one notice by one channel. */
 import { jsonOf, type Notice, slackOf } from "#alarm-messages/notice.ts";
 import { sendMail } from "#alarm-messages/send-mail.ts";
-import type { AlarmChannels } from "#config.ts";
+import type { AlarmChannels } from "#config-alarms.ts";
 import { type Clock, unixSeconds } from "#lib/clock.ts";
 import { systemLookups } from "#lib/net/name-lookups.ts";
 import type { Secret } from "#lib/secret.ts";

@@ -18,8 +18,12 @@ import type { Context } from "#context.ts";
 import { ApiError } from "#errors.ts";
 import { type RateLimit, rateLimitHeaders } from "#front/rate-limit.ts";
 import { unixSeconds } from "#lib/clock.ts";
+import { measured } from "#lib/measure/measured.ts";
 import { findCommittedAnswer } from "#use-case/stored-answers.ts";
 import type { Answer } from "#use-case/use-case.ts";
+
+/** A client may send any other word. */
+const measuredMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "DELETE"]);
 
 /** The complete response: `body` is absent on 202 and 204, and may come in parts. */
 export interface EdgeAnswer {
@@ -81,25 +85,48 @@ export function createEdge(context: Context, options: EdgeOptions): Edge {
     }
   }
 
+  async function answerAny(request: EdgeRequest, open: OpenRoute | undefined): Promise<EdgeAnswer> {
+    const { requestId, sourceAddress } = request;
+    try {
+      if (open) return answerOpen(open, request);
+      const authenticated = await authenticator.authenticate(request);
+      return complete(await answerAuthenticated(request, authenticated), requestId, authenticated.rateLimit);
+    } catch (thrown) {
+      const refused = thrown instanceof Refusal ? thrown : undefined;
+      const answer = answerError(context.log, requestId, refused?.error ?? thrown, open?.errors ?? []);
+      return complete(answer, requestId, refused?.rateLimit ?? authenticator.sourceLimit(sourceAddress));
+    }
+  }
+
   return {
     async answer(request) {
-      const { requestId, sourceAddress } = request;
+      const beganAtMs = performance.now();
       const open = findOpenRoute(request);
-      try {
-        if (open) return answerOpen(open, request);
-        const authenticated = await authenticator.authenticate(request);
-        return complete(await answerAuthenticated(request, authenticated), requestId, authenticated.rateLimit);
-      } catch (thrown) {
-        const refused = thrown instanceof Refusal ? thrown : undefined;
-        const answer = answerError(context.log, requestId, refused?.error ?? thrown, open?.errors ?? []);
-        return complete(answer, requestId, refused?.rateLimit ?? authenticator.sourceLimit(sourceAddress));
-      }
+      const answer = await answerAny(request, open);
+      if (measured.request.hasSubscribers) measure(request, open, { status: answer.status, beganAtMs });
+      return answer;
     },
     refuse(error, requestId, sourceAddress) {
       const answer = { status: error.status, headers: error.headers, body: error.body() };
       return complete(answer, requestId, authenticator.sourceLimit(sourceAddress));
     },
   };
+}
+
+function measure(
+  { method, headers, measuredAs }: EdgeRequest,
+  open: OpenRoute | undefined,
+  { status, beganAtMs }: { status: number; beganAtMs: number },
+): void {
+  const { route, door } = measuredAs ?? { door: open ? "open" : "v1", route: open?.path ?? "none" };
+  measured.request.publish({
+    // Its client wanted to wait.
+    door: headers.prefer === undefined ? door : "held",
+    route,
+    method: measuredMethods.has(method) ? method : "other",
+    status,
+    seconds: (performance.now() - beganAtMs) / 1_000,
+  });
 }
 
 /** Runs before the answer goes out: once a client can have seen the answer, the nonce must be recorded as used. */

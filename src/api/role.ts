@@ -1,7 +1,7 @@
 import { startAlarmMessages } from "#alarm-messages/machine.ts";
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import { createReplayGuard } from "#api/replay/replay.ts";
-import { startServer } from "#api/server.ts";
+import { type ServerOptions, startServer, whyNotReady } from "#api/server.ts";
 import { buildContext } from "#build-context.ts";
 import type { Config } from "#config.ts";
 import type { Context } from "#context.ts";
@@ -10,7 +10,10 @@ import { noteRestore } from "#events/log.ts";
 import { followCertificate } from "#front/certificate.ts";
 import { startAgentEndpoint } from "#hosting/channel/agent-endpoint.ts";
 import { sleep, unixSeconds } from "#lib/clock.ts";
+import { startStatusListener } from "#lib/net/status-listener.ts";
 import { WrongSetting } from "#lib/settings.ts";
+import { readFacts } from "#metrics/facts.ts";
+import { startMetrics } from "#metrics/metrics.ts";
 import type { Role } from "#role.ts";
 import { committedNoncesSince } from "#use-case/stored-answers.ts";
 import { createDatabaseWatch } from "#watch/database.ts";
@@ -47,9 +50,10 @@ export async function startApi(config: Config): Promise<Role> {
   // Reading the bundled list takes a tenth of a second, in which no request would be answered.
   await context.commonPasswords();
   const stopping = new AbortController();
+  const metrics = startMetrics({ role: "api", clock, log, readFacts: () => readFacts(context) });
   // The alarm about missing workers has to arrive without one.
   const alarmMessages = await startAlarmMessages(context, config.databaseUrl, config.alarmChannels);
-  const server = await startServer(context, {
+  const serverOptions: ServerOptions = {
     stopping: stopping.signal,
     isSandbox: config.deployment === "sandbox",
     host: config.apiHost,
@@ -61,7 +65,8 @@ export async function startApi(config: Config): Promise<Role> {
     proxies: config.proxies,
     connectionsMax: config.connectionsMax,
     shares: config.sourceShares,
-  });
+  };
+  const server = await startServer(context, serverOptions);
   const serve = server.useCertificate;
   const unfollow = config.apiTls && followCertificate(context, { subject: "the api", served: config.apiTls, serve });
   await reportPlainHttp(context, config);
@@ -69,13 +74,20 @@ export async function startApi(config: Config): Promise<Role> {
   const agentEndpoint =
     config.agentEndpoint &&
     (await startAgentEndpoint(context, { ...config.agentEndpoint, shares: config.sourceShares }));
+  const whyNot = () => whyNotReady(context, serverOptions);
+  const status = await startStatusListener(config.status, {
+    role: "api",
+    whyNotReady: whyNot,
+    pages: { "/metrics": metrics.page },
+    log,
+  });
   const watch = startWatch(context, async () => {
     await databaseWatch.look();
     await lookAround(context);
     await lookAtDisks(context, [config.replayDir, ...ownLogFile(), ...config.diskFolders]);
   });
   return {
-    ready: { port: server.port, ...(agentEndpoint && { nodesPort: agentEndpoint.port }) },
+    ready: { port: server.port, ...(agentEndpoint && { nodesPort: agentEndpoint.port }), ...status.ready },
     async close() {
       stopping.abort();
       // A load balancer learns it from /readyz, and sends no new request when the port closes.
@@ -83,6 +95,8 @@ export async function startApi(config: Config): Promise<Role> {
       unfollow?.();
       await Promise.all([server.close(), agentEndpoint?.close(), watch.close(), alarmMessages.close(), losses.close()]);
       replayGuard.close();
+      await status.close();
+      metrics.close();
       await context.close();
     },
   };

@@ -38,6 +38,8 @@ export interface EdgeRequest extends WireRequest {
    * it costs 3 µs.
    */
   signal(): AbortSignal;
+  /** The pattern of its path and its door, once they are known: for measurements. */
+  measuredAs?: { door: string; route: string };
 }
 
 /** A request with its route. */
@@ -70,6 +72,7 @@ export async function runRoute(
     const allowed = matched?.allowed ?? openMethods(request.target);
     if (!matched && allowed.length === 0) throw new ApiError("resource_not_found");
     const route = matched?.route;
+    if (matched) request.measuredAs = { door: matched.prefix === "/v2" ? "v2" : "v1", route: route?.path ?? "none" };
     if (!route) throw new ApiError("method_not_allowed", { headers: { allow: allowed.join(", ") } });
     requireScope(authenticated.key.caller, route.useCase.scope);
     const call = openCall(context, route, { ...matched, query, longAnswers }, request, authenticated);

@@ -119,10 +119,9 @@ function findMistake(message: IncomingMessage): ApiError | undefined {
 const operationalPaths = new Set(["/healthz", "/readyz"]);
 const isOperational = ({ url = "" }: IncomingMessage) => operationalPaths.has(url);
 
-function answerOperator(context: Context, { replayGuard, stopping }: ServerOptions, { method, url }: IncomingMessage) {
+function answerOperator(context: Context, options: ServerOptions, { method, url }: IncomingMessage) {
   if (method !== "GET") return undefined;
-  const whyNot = () => (stopping?.aborted ? "stopping" : whyNotReady(context, replayGuard.horizonSeconds()));
-  const problem = url === "/healthz" ? undefined : whyNot();
+  const problem = url === "/healthz" ? undefined : whyNotReady(context, options);
   const status = problem ?? (url === "/healthz" ? "ok" : "ready");
   return {
     status: problem === undefined ? 200 : 503,
@@ -131,12 +130,17 @@ function answerOperator(context: Context, { replayGuard, stopping }: ServerOptio
   };
 }
 
-/** @param horizonSeconds requests signed at or before it are refused, so until it has passed almost none is served */
-function whyNotReady({ database, listener, clock }: Context, horizonSeconds: number): string | undefined {
+/** Why no load balancer should send it a request now. */
+export function whyNotReady(
+  { database, listener, clock }: Context,
+  { replayGuard, stopping }: Pick<ServerOptions, "replayGuard" | "stopping">,
+): string | undefined {
+  if (stopping?.aborted) return "stopping";
   const refusal = database.refusal();
   if (refusal !== undefined) return refusal;
   if (listener.aliveAsOf() === undefined) return "waiting for the database";
-  const waitSeconds = horizonSeconds + 1 - unixSeconds(clock);
+  // Requests signed at or before the horizon are refused, so until it has passed almost none is served.
+  const waitSeconds = replayGuard.horizonSeconds() + 1 - unixSeconds(clock);
   if (waitSeconds <= 0) return undefined;
   return `refusing every request for another ${waitSeconds} s: which nonces were used up to then is not known here`;
 }

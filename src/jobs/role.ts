@@ -2,7 +2,11 @@ import { startAlarmMessages } from "#alarm-messages/machine.ts";
 import { buildContext } from "#build-context.ts";
 import type { Config } from "#config.ts";
 import { noteRestore } from "#events/log.ts";
+import { whyNotReady } from "#jobs/readiness.ts";
 import { startWorker } from "#jobs/worker.ts";
+import { startStatusListener } from "#lib/net/status-listener.ts";
+import { readFacts } from "#metrics/facts.ts";
+import { startMetrics } from "#metrics/metrics.ts";
 import type { Role } from "#role.ts";
 import { createDatabaseWatch } from "#watch/database.ts";
 import { lookAtDisks, ownLogFile } from "#watch/disk-space.ts";
@@ -17,17 +21,28 @@ export async function startWorkerRole(config: Config): Promise<Role> {
   await databaseWatch.start();
   await noteRestore(context);
   const losses = watchLostCommits(context);
+  const { clock, log } = context;
+  const metrics = startMetrics({ role: "worker", clock, log, readFacts: () => readFacts(context) });
   const worker = await startWorker(context, config.databaseUrl);
   const alarmMessages = await startAlarmMessages(context, config.databaseUrl, config.alarmChannels);
-  context.log.info("the worker is working");
+  const whyNot = () => whyNotReady(context);
+  const status = await startStatusListener(config.status, {
+    role: "worker",
+    whyNotReady: whyNot,
+    pages: { "/metrics": metrics.page },
+    log,
+  });
+  log.info("the worker is working");
   const watch = startWatch(context, async () => {
     await databaseWatch.look();
     await lookAtDisks(context, [...ownLogFile(), ...config.diskFolders]);
   });
   return {
-    ready: {},
+    ready: status.ready,
     async close() {
       await Promise.all([worker.close(), watch.close(), alarmMessages.close(), losses.close()]);
+      await status.close();
+      metrics.close();
       await context.close();
     },
   };

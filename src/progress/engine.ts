@@ -10,6 +10,7 @@ import type { Context } from "#context.ts";
 import { DatabaseUnavailable } from "#db/errors.ts";
 import { type BackoffSettings, backoffMs } from "#lib/backoff.ts";
 import { sleep, systemClock } from "#lib/clock.ts";
+import { type MeasuredStep, measured } from "#lib/measure/measured.ts";
 import type { RowLocks } from "#locks/row-locks.ts";
 import type { RowId, RowSource, WaitingRow } from "#progress/rows.ts";
 
@@ -219,6 +220,8 @@ class Engine<Id extends RowId> {
   /** Never throws. */
   async #runStep(row: WaitingRow<Id>, lost: AbortSignal): Promise<void> {
     const { id, version } = row;
+    const beganAtMs = systemClock.monotonicMs();
+    let outcome: MeasuredStep["outcome"] = "done";
     try {
       if (this.#stepped.get(id) === version) throw new Error("its last step left the row due and unchanged");
       await this.#machine.step(id, lost);
@@ -226,8 +229,12 @@ class Engine<Id extends RowId> {
       remember(this.#stepped, id, version);
     } catch (error) {
       const about = { err: error, machine: this.#machine.name, row: id };
+      outcome = lost.aborted ? "lost" : "failed";
       if (lost.aborted) this.#context.log.info(about, "a step ended after its lock was lost");
       else await this.#backOff(row, about);
+    } finally {
+      const seconds = (systemClock.monotonicMs() - beganAtMs) / 1_000;
+      measured.step.publish({ machine: this.#machine.name, outcome, seconds });
     }
   }
 

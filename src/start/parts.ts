@@ -102,6 +102,14 @@ export interface PartsOptions {
   onChange: () => void;
 }
 
+interface KeepOptions {
+  /** By default the name, which is that of a role. */
+  args?: () => string[];
+  /** Where a role that has metrics shows them. */
+  metricsPort?: () => number;
+  onReady: (ready: Record<string, unknown>) => void;
+}
+
 export class Parts {
   readonly #options: PartsOptions;
   readonly #children = new Map<string, Child>();
@@ -176,45 +184,55 @@ export class Parts {
   async startApi(): Promise<void> {
     const { ports } = this.#options;
     await this.#keep("api", {
+      metricsPort: () => ports.apiStatus,
       onReady: (ready) => {
         ports.api = ready.port as number;
         ports.agents = ready.nodesPort as number;
+        ports.apiStatus = ready.statusPort as number;
       },
     });
   }
 
-  startWorker(): Promise<void> {
-    return this.#keep("worker", {});
+  async startWorker(): Promise<void> {
+    const { ports } = this.#options;
+    await this.#keep("worker", {
+      metricsPort: () => ports.workerStatus,
+      onReady: (ready) => {
+        ports.workerStatus = ready.statusPort as number;
+      },
+    });
   }
 
   /** The hosting node, which must have joined the gateway. */
   async startNode(): Promise<void> {
     const { ports } = this.#options;
     await this.#keep("node", {
+      metricsPort: () => ports.nodeStatus,
       onReady: (ready) => {
         ports.ftp = ready.ftpPort as number;
         ports.web = ready.webPort as number;
+        ports.nodeStatus = ready.statusPort as number;
       },
     });
   }
 
-  /** Its arguments are the name of a role, unless others are given. */
-  async #keep(
-    name: string,
-    { args = () => [name], onReady }: { args?: () => string[]; onReady?: (ready: Record<string, unknown>) => void },
-  ): Promise<void> {
+  async #keep(name: string, { args = () => [name], metricsPort, onReady }: KeepOptions): Promise<void> {
     if (this.#stopping.signal.aborted) return;
     const { dir, say, onChange } = this.#options;
     const isInside = name === "api" || name === "worker";
     const child = keepAlive({
       name,
       args,
-      environment: () =>
-        isInside ? childEnvironment(this.environment()) : outsideEnvironment(this.#outsideSettings()),
+      environment: () => {
+        const metrics = metricsPort && { DEEDHOUSE_METRICS_PORT: String(metricsPort()) };
+        return isInside
+          ? childEnvironment({ ...this.environment(), ...metrics })
+          : outsideEnvironment({ ...this.#outsideSettings(), ...metrics });
+      },
       nodeFlags: isInside ? largeHeap : smallHeap,
       logFile: `${dir.logs}/${name}.log`,
       onReady: (ready) => {
-        onReady?.(ready);
+        onReady(ready);
         onChange();
       },
       onDeath: say,
@@ -260,6 +278,7 @@ export class Parts {
       NODE_COMPILE_CACHE: dir.compileCache,
       DEEDHOUSE_DEPLOYMENT: "sandbox",
       DEEDHOUSE_SITE_DOMAIN: siteDomain,
+      DEEDHOUSE_METRICS_HOST: "127.0.0.1",
     };
   }
 
@@ -325,6 +344,7 @@ export class Parts {
       ftp: { host: "127.0.0.1", port: ports.ftp },
       web: { host: "127.0.0.1", port: ports.web },
       registries,
+      metrics: { api: ports.apiStatus, worker: ports.workerStatus, node: ports.nodeStatus },
       pids: { ...pids, ...(this.#postgres && { postgres: this.#postgres.pid }) },
     };
   }

@@ -15,6 +15,9 @@ export function portsFrom(base: number) {
     thinRegistryControl: at(73),
     web: at(80),
     agents: at(43),
+    apiStatus: at(90),
+    workerStatus: at(91),
+    nodeStatus: at(92),
     passive: base === 0 ? undefined : { from: base + 100, to: base + 199 },
   };
 }
@@ -30,6 +33,9 @@ const partNames = {
   thinRegistryControl: "the thin registry's control port",
   web: "web sites",
   agents: "the agents of hosting nodes",
+  apiStatus: "the api's metrics",
+  workerStatus: "the worker's metrics",
+  nodeStatus: "the hosting node's metrics",
 };
 type Part = keyof typeof partNames;
 

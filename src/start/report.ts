@@ -10,6 +10,8 @@ export interface Running {
   web: { host: string; port: number };
   /** The first is the one that the ready file shows as `registry`. */
   registries: readonly RunningRegistry[];
+  /** The ports where each role shows its metrics, and whether it is ready. */
+  metrics: Record<"api" | "worker" | "node", number>;
   pids: Record<string, number | undefined>;
 }
 
@@ -26,9 +28,11 @@ interface RunningRegistry {
 
 /** The content of the ready file. It contains the sandbox's secrets, so it is written only on request. */
 export function readyDocument(running: Running) {
-  const { url, key, databaseUrl, ftp, web, registries, pids } = running;
+  const { url, key, databaseUrl, ftp, web, registries, metrics, pids } = running;
   return {
     url,
+    metrics_url: metricsUrl(metrics.api),
+    metrics_urls: Object.fromEntries(Object.entries(metrics).map(([role, port]) => [role, metricsUrl(port)])),
     api_key: key.id,
     api_secret: key.secret.reveal(),
     database_url: databaseUrl,
@@ -39,6 +43,8 @@ export function readyDocument(running: Running) {
     pids,
   };
 }
+
+const metricsUrl = (port: number) => `http://127.0.0.1:${port}/metrics`;
 
 function registryDocument({ host, port, controlPort, caFile, registrarId, password, suffixes }: RunningRegistry) {
   return { host, port, control_port: controlPort, ca_file: caFile, registrar_id: registrarId, password, suffixes };

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { SMTPServer } from "smtp-server";
 import { startAlarmMessages } from "#alarm-messages/machine.ts";
-import type { AlarmChannels, SmtpServer } from "#config.ts";
+import type { AlarmChannels, SmtpServer } from "#config-alarms.ts";
 import { createListener } from "#db/listener.ts";
 import { createLog } from "#lib/log.ts";
 import { systemRandom } from "#lib/random.ts";

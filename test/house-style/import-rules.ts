@@ -8,7 +8,7 @@ export interface ImportRule {
   why: string;
 }
 
-const settings = ["src/config.ts", "src/role.ts"];
+const settings = ["src/config.ts", "src/config-alarms.ts", "src/role.ts"];
 
 /** The files of src/nodes/ itself, and what nodes with accounts' files on their own disks share. */
 const everyNode = [
@@ -100,6 +100,12 @@ export const importRules: ImportRule[] = [
     why: "webhooks send events, whatever they are about",
   },
   {
+    from: "src/metrics/",
+    allowed: ["src/lib/", "src/db/", "src/context.ts", "package.json"],
+    allowedInTests: [],
+    why: "it counts what others say that they did",
+  },
+  {
     from: "src/alarm-messages/",
     allowed: [
       "src/lib/",
@@ -109,6 +115,7 @@ export const importRules: ImportRule[] = [
       "src/webhooks/",
       "src/alarms.ts",
       "src/config.ts",
+      "src/config-alarms.ts",
       "src/context.ts",
     ],
     allowedInTests: [],
@@ -140,7 +147,7 @@ export const importRules: ImportRule[] = [
   })),
   {
     from: "src/nodes/",
-    allowed: ["src/lib/", "src/config.ts", "src/role.ts"],
+    allowed: ["src/lib/", "src/config.ts", "src/role.ts", "src/metrics/metrics.ts"],
     allowedInTests: ["bin/"],
     why: "a hosting node may run on another machine, without the database",
   },
@@ -241,6 +248,7 @@ export const importRules: ImportRule[] = [
   {
     from: "src/api/",
     allowed: [
+      "src/metrics/",
       "src/alarm-messages/",
       "src/lib/",
       "src/db/",
@@ -265,6 +273,7 @@ export const importRules: ImportRule[] = [
   {
     from: "src/jobs/",
     allowed: [
+      "src/metrics/",
       "src/alarm-messages/",
       "src/lib/",
       "src/db/",
@@ -293,7 +302,14 @@ export const importRules: ImportRule[] = [
     ...settings,
   ].map((from) => ({
     from,
-    allowed: ["src/lib/", "src/db/", "src/registry/registries.ts", "src/config.ts", "src/context.ts"],
+    allowed: [
+      "src/lib/",
+      "src/db/",
+      "src/registry/registries.ts",
+      "src/config.ts",
+      "src/config-alarms.ts",
+      "src/context.ts",
+    ],
     allowedInTests: [],
     why: "what every part imports must not import a part",
   })),

@@ -121,6 +121,11 @@ export const refused: Readonly<Record<string, Answer>> = {
     says: /the registry does not hold the name/,
     success: "test/reconcile/reconcile.slow.test.ts",
   },
+  "deedhouse alarms test": {
+    exits: 3,
+    says: /no process is set up to send messages about alarms/,
+    success: "test/alarm-messages/killed.test.ts",
+  },
   "deedhouse renewals settle hello.example --renewed --note 'on the invoice of May'": notInDoubt,
   "deedhouse renewals settle hello.example --not-renewed --note 'by telephone'": notInDoubt,
 };

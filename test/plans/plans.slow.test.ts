@@ -15,6 +15,7 @@ const removedRowsMax = 1_000;
 
 /** Tables whose rows an operator's configuration counts, and not the portfolio. */
 const smallTables = new Set([
+  "alarm_channels",
   "chores",
   "event_log",
   "hosting_nodes",

@@ -52,6 +52,16 @@ test("prints all addresses, the key and its secret, and three commands to paste"
   assert.deepEqual(Object.keys(pids).sort(), ["api", "node", "postgres", "registry", "worker"]);
 });
 
+test("api, worker and node say that they are ready where their metrics are", async () => {
+  const { metrics_url, metrics_urls } = system.ready();
+  assert.equal(metrics_url, metrics_urls.api);
+  assert.deepEqual(Object.keys(metrics_urls), ["api", "worker", "node"]);
+  for (const [role, url] of Object.entries(metrics_urls)) {
+    const ready = await fetch(new URL("/readyz", url));
+    assert.deepEqual([role, ready.status, await ready.json()], [role, 200, { status: "ready" }]);
+  }
+});
+
 test("writes a ready file that only its owner can read", () => {
   assert.equal(statSync(system.readyFile).mode & 0o777, 0o600);
 });

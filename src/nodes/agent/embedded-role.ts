@@ -5,10 +5,13 @@ import type { NodeConfig } from "#config.ts";
 import { systemClock } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
 import { nearAddress } from "#lib/net/near-address.ts";
+import { startStatusListener } from "#lib/net/status-listener.ts";
 import { systemRandom } from "#lib/random.ts";
+import { startMetrics } from "#metrics/metrics.ts";
 import { startAgent } from "#nodes/agent/agent.ts";
 import { loadAgentConfig } from "#nodes/agent/config.ts";
 import { hasJoinedWith, join as joinGateway } from "#nodes/agent/join.ts";
+import { whyServersSilent } from "#nodes/agent/readiness.ts";
 import { createTransport } from "#nodes/agent/transport.ts";
 import { isLoopback } from "#nodes/embedded/ftp/address.ts";
 import { type EmbeddedNode, startEmbeddedNode } from "#nodes/embedded/node.ts";
@@ -18,7 +21,7 @@ const surroundings = { clock: systemClock, random: systemRandom };
 
 /** The role `node`: the embedded node, and its agent. */
 export async function startNodeRole(config: NodeConfig): Promise<Role> {
-  const { token, passiveFrom, passiveTo, logLevel, ...rest } = config;
+  const { token, passiveFrom, passiveTo, logLevel, status: statusSettings, ...rest } = config;
   const log = createLog("node", logLevel);
   const node = await startEmbeddedNode({
     ...rest,
@@ -38,11 +41,21 @@ export async function startNodeRole(config: NodeConfig): Promise<Role> {
     await node.close();
     throw error;
   });
+  const servers = placesOf(rest.host, node);
+  const metrics = startMetrics({ role: "node", clock: systemClock, log });
+  const status = await startStatusListener(statusSettings, {
+    role: "node",
+    whyNotReady: () => (agent ? whyServersSilent(servers.ftp, servers.web) : "it has not joined a gateway"),
+    pages: { "/metrics": metrics.page },
+    log,
+  });
   return {
-    ready,
+    ready: { ...ready, ...status.ready },
     async close() {
       await agent?.close();
       await node.close();
+      await status.close();
+      metrics.close();
     },
   };
 }
@@ -62,15 +75,20 @@ async function startAgentOf(
     return undefined;
   }
   const config = await loadAgentConfig(configFile);
-  const near = nearAddress(host);
   return startAgent({
     ...surroundings,
     config,
     transport: createTransport(config.gateway),
-    node: node.agentNode({ ftp: { host: near, port: node.ftpPort }, web: { host: near, port: node.webPort } }),
+    node: node.agentNode(placesOf(host, node)),
     progressFile: join(dataDir, "agent-progress.json"),
     log,
   });
+}
+
+/** Where this machine reaches the node's servers. */
+function placesOf(host: string, { ftpPort, webPort }: EmbeddedNode) {
+  const near = nearAddress(host);
+  return { ftp: { host: near, port: ftpPort }, web: { host: near, port: webPort } };
 }
 
 const isThere = (path: string) =>

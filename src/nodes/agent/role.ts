@@ -1,11 +1,15 @@
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
+import { loadStatusConfig } from "#config.ts";
 import { systemClock } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
+import { startStatusListener } from "#lib/net/status-listener.ts";
 import { systemRandom } from "#lib/random.ts";
+import { startMetrics } from "#metrics/metrics.ts";
 import { startAgent } from "#nodes/agent/agent.ts";
 import { agentVersion } from "#nodes/agent/agent-version.ts";
 import { loadAgentConfig } from "#nodes/agent/config.ts";
+import { whyServersSilent } from "#nodes/agent/readiness.ts";
 import { createTransport } from "#nodes/agent/transport.ts";
 import { loadNodeSettings, machinePaths } from "#nodes/proftpd-nginx/machine-settings.ts";
 import { createProftpdNode } from "#nodes/proftpd-nginx/node.ts";
@@ -41,15 +45,24 @@ export async function startAgentRole(args: string[]): Promise<Role> {
   const node = await createProftpdNode({ ...surroundings, settings, ftp, web });
   const progressFile = join(settings.stateFolder, "agent-progress.json");
   const agent = await startAgent({ ...surroundings, config, transport, node, progressFile });
+  const metrics = startMetrics({ role: "agent", clock: systemClock, log: surroundings.log });
+  const status = await startStatusListener(loadStatusConfig(), {
+    role: "agent",
+    whyNotReady: () => whyServersSilent(ftp, web),
+    pages: { "/metrics": metrics.page },
+    log: surroundings.log,
+  });
   surroundings.log.info(
     { node: config.node, gateway: config.gateway.url, version: agentVersion },
     "the agent is running",
   );
   return {
-    ready: { node: config.node },
+    ready: { node: config.node, ...status.ready },
     async close() {
       await agent.close();
       await node.close();
+      await status.close();
+      metrics.close();
     },
   };
 }

@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { raiseAlarm } from "#alarms.ts";
+import type { Context } from "#context.ts";
+import { createLog } from "#lib/log.ts";
+import { readFacts } from "#metrics/facts.ts";
+import { metricPrefix, startMetrics } from "#metrics/metrics.ts";
+import { metricRows } from "#metrics/table.ts";
+import { testDatabase } from "../harness/database.ts";
+import { startTestGateway } from "../harness/gateway.ts";
+import { createManualClock } from "../harness/manual-clock.ts";
+import { startSystem, systemFolder } from "../harness/running-system.ts";
+import { runSql } from "../harness/sql.ts";
+
+/** The series of ours, without their values. */
+const seriesOf = (body: string) =>
+  body.split("\n").flatMap((line) => (line.startsWith(metricPrefix) ? [line.replace(/ [^ ]+$/, "")] : []));
+const metricValue = (body: string, series: string) =>
+  Number(
+    body
+      .split("\n")
+      .find((line) => line.startsWith(`${series} `))
+      ?.split(" ")
+      .at(-1),
+  );
+
+const startFor = (context: Pick<Context, "database" | "clock" | "log">, role: string) =>
+  startMetrics({ role, clock: context.clock, log: context.log, readFacts: () => readFacts(context) });
+
+/** A page is long, and the assertion would print all of it. */
+const assertShows = (body: string, line: RegExp) => assert.ok(line.test(body), String(line));
+
+test("a process shows each metric of the table, with no series per reseller or name", async (t) => {
+  const gateway = await startTestGateway(t, { node: true });
+  const { context, databaseUrl } = gateway;
+  const metrics = startFor(context, "api");
+  t.after(() => metrics.close());
+  const ask = async () => {
+    const reseller = await gateway.addReseller();
+    await gateway.send(reseller, "GET", "/domains");
+    await gateway.send(reseller, "GET", `/domains/name-of-${reseller.name}.example`);
+    await gateway.send(reseller, "BREW", `/${reseller.name}`);
+    const order = await gateway.send(reseller, "POST", "/domains/registrations", { body: {} });
+    assert.equal(order.status, 400);
+  };
+  const openOrders = (from: number, to: number) =>
+    runSql(
+      databaseUrl,
+      `SET session_replication_role = replica;
+       INSERT INTO orders (order_code, reseller_id, domain_name, suffix, registry_id, kind, input, is_urgent, status, created_at, updated_at)
+       SELECT 'REG-' || n, n, 'name-' || n || '.example', 'example', 'sandbox', 'create', '{}', true, 'Pending', now(), now()
+       FROM generate_series(${from}, ${to}) AS n`,
+    );
+  await raiseAlarm(context, { kind: "order", subject: "REG-1", note: "for the facts" });
+  await openOrders(1, 1);
+  await ask();
+  const one = (await metrics.page()).body;
+  const named = new Set(seriesOf(one).map((series) => series.replace(/[{].*/, "").replace(/_(bucket|sum|count)$/, "")));
+  const missing = metricRows.map(({ name }) => metricPrefix + name).filter((name) => !named.has(name));
+  // No channel is set up here: test/alarm-messages has its counts.
+  assert.deepEqual(missing, ["deedhouse_alarm_messages_total"]);
+  assertShows(one, /http_request_duration_seconds_count\{door="v1",route="\/domains",method="GET",status="200"\} 1/);
+  assertShows(one, /step_duration_seconds_count\{machine="chores",outcome="done"\}/);
+  assert.equal(metricValue(one, "deedhouse_database_up"), 1);
+  assertShows(one, /orders_open\{kind="create",status="Pending",registry="sandbox"\} 1/);
+  assertShows(one, /node_free_bytes\{node="embedded"\} \d/);
+  assertShows(one, /registry_owned\{registry="sandbox"\} 1/);
+  assertShows(one, /alarms_open\{kind="order"\} 1/);
+  await openOrders(2, 10_000);
+  for (let reseller = 0; reseller < 20; reseller++) await ask();
+  const again = startFor(context, "api");
+  t.after(() => again.close());
+  const fresh = (await again.page()).body;
+  const many = (await metrics.page()).body;
+  assertShows(fresh, /orders_open\{kind="create",status="Pending",registry="sandbox"\} 10000/);
+  const ofMachines = (series: string) => !/step_duration|rows_due|row_due/.test(series);
+  assert.deepEqual(seriesOf(many).filter(ofMachines).toSorted(), seriesOf(one).filter(ofMachines).toSorted());
+  assert.ok(!/reseller-\d|name-of|REG-/.test(many));
+  assert.ok(seriesOf(many).length < 10_000);
+});
+
+test("facts are read once in ten seconds, and are missing while the database cannot be read in time", async (t) => {
+  const { url, database } = await testDatabase(t);
+  const clock = createManualClock(1_893_456_000);
+  const context = { database, clock, log: createLog("test", "silent") };
+  const metrics = startFor(context, "worker");
+  t.after(() => metrics.close());
+  const open = 'deedhouse_alarms_open{kind="order"}';
+  assert.equal(metricValue((await metrics.page()).body, open), Number.NaN);
+  await raiseAlarm(context, { kind: "order", subject: "REG-1", note: "new" });
+  assert.equal(metricValue((await metrics.page()).body, open), Number.NaN, "these are kept");
+  clock.advance(11_000);
+  assert.equal(metricValue((await metrics.page()).body, open), 1);
+  await runSql(url, "ALTER TABLE alarms RENAME TO alarms_hidden");
+  clock.advance(11_000);
+  const without = (await metrics.page()).body;
+  assert.deepEqual([metricValue(without, "deedhouse_database_up"), metricValue(without, open)], [0, Number.NaN]);
+  assert.equal(metricValue(without, 'deedhouse_build_info{role="worker",version="0.1.0"}'), 1);
+  await runSql(url, "ALTER TABLE alarms_hidden RENAME TO alarms");
+  clock.advance(11_000);
+  assert.equal(metricValue((await metrics.page()).body, "deedhouse_database_up"), 1);
+});
+
+test("a database that is busy ends the read of the facts, and not the scrape", async (t) => {
+  const { database } = await testDatabase(t);
+  const context = { database, clock: createManualClock(1_893_456_000), log: createLog("test", "silent") };
+  const metrics = startFor(context, "worker");
+  t.after(() => metrics.close());
+  const locked = Promise.withResolvers<void>();
+  const scraped = Promise.withResolvers<void>();
+  const holding = database.transaction(async (tx) => {
+    await tx.raw.query("LOCK TABLE alarms IN ACCESS EXCLUSIVE MODE");
+    locked.resolve();
+    await scraped.promise;
+  });
+  await locked.promise;
+  const { status, body } = await metrics.page();
+  scraped.resolve();
+  await holding;
+  assert.deepEqual([status, metricValue(body, "deedhouse_database_up")], [200, 0]);
+  assertShows(body, /nodejs_eventloop_lag_seconds/);
+});
+
+test("a running system shows the metrics of each process at an address of its own", async (t) => {
+  const system = await startSystem(await systemFolder(t));
+  assert.equal((await system.send("GET", "/domains")).status, 200);
+  const { metrics_urls } = system.ready();
+  const page = async (role: string) => (await fetch(metrics_urls[role]!)).text();
+  const [api, worker, node] = [await page("api"), await page("worker"), await page("node")];
+  assertShows(api, /http_request_duration_seconds_count\{door="v1",route="\/domains",method="GET",status="200"\} \d/);
+  assertShows(worker, /step_duration_seconds_count\{machine="chores",outcome="done"\} \d/);
+  for (const shown of [api, worker]) assert.equal(metricValue(shown, "deedhouse_workers"), 1);
+  assertShows(node, /build_info\{role="node",version="[^"]+"\} 1/);
+  assert.ok(!node.includes("deedhouse_database_up"), "it reads no database");
+});
