@@ -10,7 +10,7 @@ import { forwardedHeaders } from "#lib/net/forwarded-address.ts";
 import type { StatusSettings } from "#lib/net/status-listener.ts";
 import type { TlsPair } from "#lib/net/tls-pair.ts";
 import { parseTrustedProxies } from "#lib/net/trusted-proxies.ts";
-import { createReader, type Reader, readSetting } from "#lib/settings.ts";
+import { createReader, type Reader, readSetting, refuseMistakes } from "#lib/settings.ts";
 
 export interface Config {
   /** `sandbox` permits what only a test system may do; `production` has no looser defaults. */
@@ -199,20 +199,26 @@ const messageDaysMin = 30;
  * @throws WrongSetting that lists every mistake, one per line
  */
 export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config {
+  const { config, mistakes } = readConfig(environment);
+  refuseMistakes(mistakes);
+  return config;
+}
+
+/** A setting with a mistake has a value that nothing may be done with, except to look for more mistakes. */
+export function readConfig(environment: NodeJS.ProcessEnv): { config: Config; mistakes: string[] } {
   const reader = createReader(environment);
-  const { text, optional, list, integer, flag, finish, mistakes } = reader;
+  const { text, optional, list, integer, flag, mistakes } = reader;
   const deployment = text("DEEDHOUSE_DEPLOYMENT", "production");
   if (deployment !== "sandbox" && deployment !== "production") {
     mistakes.push(`DEEDHOUSE_DEPLOYMENT must be "sandbox" or "production", not "${deployment}"`);
   }
-  const masterKeys = list("DEEDHOUSE_MASTER_KEY");
-  if (masterKeys.length === 0) mistakes.push("DEEDHOUSE_MASTER_KEY is not set");
+  const masterKeys = reader.requiredList("DEEDHOUSE_MASTER_KEY");
   const apiHost = oneAddress(text("DEEDHOUSE_API_HOST", "127.0.0.1"));
   const apiTls = reader.tls("DEEDHOUSE_TLS_CERTIFICATE", "DEEDHOUSE_TLS_KEY");
   const proxies = readProxies(reader);
   const isPlain = deployment === "production" && !isLoopback(apiHost) && !apiTls && !proxies.api;
   const mayBePlain = flag("DEEDHOUSE_ALLOW_PLAIN_HTTP");
-  return finish({
+  const config: Config = {
     deployment: deployment === "sandbox" ? "sandbox" : "production",
     databaseUrl: text("DATABASE_URL"),
     logLevel: text("DEEDHOUSE_LOG_LEVEL", "info"),
@@ -247,7 +253,8 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
       deployment === "sandbox" ? [...list("DEEDHOUSE_WEBHOOK_RANGES"), ...loopback] : list("DEEDHOUSE_WEBHOOK_RANGES"),
     webhookPlainHttp: flag("DEEDHOUSE_WEBHOOK_PLAIN_HTTP") || deployment === "sandbox",
     webhookCaFile: optional("DEEDHOUSE_WEBHOOK_CA_FILE"),
-  });
+  };
+  return { config, mistakes };
 }
 
 /** The settings of the role `node`. */
@@ -306,10 +313,10 @@ export function loadStartConfig(environment: NodeJS.ProcessEnv = process.env) {
 }
 
 /** Everything that opens the database, its sealed values or the API. */
-const secretVariables = /^(DATABASE_URL|PG[A-Z]+|DEEDHOUSE_(MASTER_KEY|API_SECRET|TLS_KEY|NODES_KEY))(_FILE)?$/;
+export const secretVariables = /^(DATABASE_URL|PG[A-Z]+|DEEDHOUSE_(MASTER_KEY|API_SECRET|TLS_KEY|NODES_KEY))(_FILE)?$/;
 
 /** The environment of a child process: ours, plus the settings of the child. */
-export function childEnvironment(own: Record<string, string>): NodeJS.ProcessEnv {
+export function childEnvironment(own: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { ...process.env, ...own };
 }
 

@@ -2,6 +2,7 @@ import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import { createReplayGuard } from "#api/replay/replay.ts";
 import { type ServerOptions, startServer, whyNotReady } from "#api/server.ts";
 import { buildContext } from "#build-context.ts";
+import { plainHttpMistakes } from "#checks/unsafe-settings.ts";
 import type { Config } from "#config.ts";
 import type { Context } from "#context.ts";
 import { requirePostgres } from "#db/server-version.ts";
@@ -11,7 +12,7 @@ import { followCertificate } from "#front/certificate.ts";
 import { startAgentEndpoint } from "#hosting/channel/agent-endpoint.ts";
 import { sleep, unixSeconds } from "#lib/clock.ts";
 import { startStatusListener } from "#lib/net/status-listener.ts";
-import { WrongSetting } from "#lib/settings.ts";
+import { refuseMistakes } from "#lib/settings.ts";
 import type { Role } from "#role.ts";
 import { committedNoncesSince } from "#use-case/stored-answers.ts";
 import { lookAtDisks, ownLogFile } from "#watch/disk-space.ts";
@@ -27,7 +28,7 @@ const rememberStart = statement("api-started", "INSERT INTO replay_journals (sta
 
 /** The role `api`. @throws WrongSetting when resellers would have to send in plain text over a network */
 export async function startApi(config: Config): Promise<Role> {
-  if (config.plainHttp === "refused") throw new WrongSetting(plainHttpRefusal(config));
+  refuseMistakes(plainHttpMistakes(config));
   const context = buildContext(config, "api");
   await requirePostgres(config.databaseUrl, "api");
   const { clock, log, database } = context;
@@ -83,10 +84,6 @@ export async function startApi(config: Config): Promise<Role> {
       await context.close();
     },
   };
-}
-
-function plainHttpRefusal({ apiHost }: Config): string {
-  return `DEEDHOUSE_API_HOST is "${apiHost}", and beyond loopback, everybody on the way can read plain HTTP: set DEEDHOUSE_TLS_CERTIFICATE_FILE and DEEDHOUSE_TLS_KEY_FILE, or DEEDHOUSE_TRUSTED_PROXIES if a proxy speaks TLS for the api, or DEEDHOUSE_ALLOW_PLAIN_HTTP=1 to take that risk`;
 }
 
 /** Plain HTTP that the operator allows stays an alarm as long as it is in use. */

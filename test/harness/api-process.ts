@@ -37,6 +37,8 @@ export async function startApiProcess(
   await writeFile(join(folder, "registries.json"), JSON.stringify(registries));
   const environment = {
     ...process.env,
+    // Its registry is a sandbox's.
+    DEEDHOUSE_DEPLOYMENT: "sandbox",
     DATABASE_URL: databaseUrl,
     DEEDHOUSE_MASTER_KEY: `1:${masterKey.toString("hex")}`,
     DEEDHOUSE_API_PORT: "0",
