@@ -37,8 +37,8 @@ export interface Config {
   /** Failed authentications that one source address may make per minute. */
   sourceFailuresMax: number;
   signatureWindowSeconds: number;
-  /** From SIGTERM on, how long the api still accepts requests while `/readyz` says that it stops. */
-  stopNoticeSeconds: number;
+  /** From SIGTERM on, how long the api still accepts requests while `/readyz` says that it drains. */
+  drainMs: number;
   checkBudgetMs: number;
   checkFreshMs: number;
   authCodeHours: number;
@@ -142,6 +142,15 @@ function readAgentEndpoint(
   };
 }
 
+/** The requests that are in progress when the port closes need the rest of the time that a process has to stop. */
+const drainMsMax = 20_000;
+
+function readDrain({ integer, mistakes }: Reader): number {
+  const drainMs = integer("DEEDHOUSE_DRAIN_MS", 5_000, 0);
+  if (drainMs > drainMsMax) mistakes.push(`DEEDHOUSE_DRAIN_MS must be at most ${drainMsMax}`);
+  return drainMs;
+}
+
 function readStatus({ optional, list, integer, mistakes }: Reader): StatusSettings {
   const host = oneAddress(optional("DEEDHOUSE_METRICS_HOST") ?? "127.0.0.1");
   const isOpen = optional("DEEDHOUSE_METRICS_PORT") !== undefined;
@@ -234,7 +243,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): { config: Config; mi
     replayDir: text("DEEDHOUSE_REPLAY_DIR"),
     sourceFailuresMax: integer("DEEDHOUSE_SOURCE_FAILURES_MAX", 100, 1),
     signatureWindowSeconds: integer("DEEDHOUSE_SIGNATURE_WINDOW_SECONDS", 300, 1),
-    stopNoticeSeconds: integer("DEEDHOUSE_STOP_NOTICE_SECONDS", 3, 0),
+    drainMs: readDrain(reader),
     checkBudgetMs: integer("DEEDHOUSE_CHECK_BUDGET_MS", 2_000, 1),
     checkFreshMs: integer("DEEDHOUSE_CHECK_FRESH_MS", 30_000, 0),
     authCodeHours: integer("DEEDHOUSE_AUTH_CODE_HOURS", 336, 1),

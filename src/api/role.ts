@@ -18,8 +18,8 @@ import { committedNoncesSince } from "#use-case/stored-answers.ts";
 import { lookAtDisks, ownLogFile } from "#watch/disk-space.ts";
 import { lookAround, startWatch } from "#watch/look-around.ts";
 
-/** The requests in progress need the rest of the time after which a process that stops is ended. */
-const stopNoticeSecondsMax = 4;
+/** From SIGTERM on: then what is in progress is cut, and the rest of the time is for closing everything else. */
+const finishMsMax = 25_000;
 
 const anyKeyUsed = statement("api-first-start", "SELECT NOT EXISTS (SELECT FROM replay_journals) AS is_first", {
   is_first: "bool",
@@ -73,12 +73,20 @@ export async function startApi(config: Config): Promise<Role> {
   });
   return {
     ready: { port: server.port, ...(agentEndpoint && { nodesPort: agentEndpoint.port }), ...status.ready },
+    unfinished: () => `${server.inProgress()} requests`,
     async close() {
       stopping.abort();
+      server.drain();
+      log.info(
+        { forMs: config.drainMs },
+        "the API drains: it answers, closes each connection after its answer, and is not ready",
+      );
       // A load balancer learns it from /readyz, and sends no new request when the port closes.
-      await sleep(Math.min(config.stopNoticeSeconds, stopNoticeSecondsMax) * 1000);
+      await sleep(config.drainMs);
       unfollow?.();
-      await Promise.all([server.close(), agentEndpoint?.close(), watch.close()]);
+      const closing = [server.close(finishMsMax - config.drainMs), agentEndpoint?.close(), watch.close()] as const;
+      const [cut] = await Promise.all(closing);
+      if (cut > 0) log.warn({ requests: cut }, "requests in progress were cut, because the API stops");
       replayGuard.close();
       await status.close();
       await context.close();

@@ -135,7 +135,7 @@ export function whyNotReady(
   { listener, clock }: Context,
   { replayGuard, stopping }: Pick<ServerOptions, "replayGuard" | "stopping">,
 ): string | undefined {
-  if (stopping?.aborted) return "stopping";
+  if (stopping?.aborted) return "draining";
   if (listener.aliveAsOf() === undefined) return "waiting for the database";
   // Requests signed at or before the horizon are refused, so until it has passed almost none is served.
   const waitSeconds = replayGuard.horizonSeconds() + 1 - unixSeconds(clock);

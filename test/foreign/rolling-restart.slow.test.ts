@@ -24,7 +24,7 @@ async function startTwoApis(t: TestContext, gateway: TestGateway): Promise<ApiPr
   for (const port of await freePorts(2)) {
     // Otherwise the second one would wait for its window, because it cannot know what was used before.
     await runSql(gateway.databaseUrl, "DELETE FROM replay_journals");
-    const settings = { DEEDHOUSE_API_PORT: String(port), DEEDHOUSE_STOP_NOTICE_SECONDS: "3" };
+    const settings = { DEEDHOUSE_API_PORT: String(port), DEEDHOUSE_DRAIN_MS: "3000" };
     apis.push(await startApiProcess(t, gateway, gateway.databaseUrl, settings));
   }
   return apis;

@@ -35,7 +35,7 @@ const unsafe = {
   DEEDHOUSE_METRICS_HOST: "0.0.0.0",
   DEEDHOUSE_METRICS_PORT: "0",
   DEEDHOUSE_FORWARDED_HEADER: "X-Real-IP",
-  DEEDHOUSE_DRAIN: "1",
+  DEEDHOUSE_DRAIN_SECONDS: "1",
 };
 /** The beginning of each line of the list; the api's has one more. */
 const ofApi = "DEEDHOUSE_API_HOST is";
@@ -50,7 +50,7 @@ const lines = [
   "DEEDHOUSE_SITE_DOMAIN is localhost",
   "DEEDHOUSE_MASTER_KEY_FILE: everybody",
   "DEEDHOUSE_API_PROT is no setting",
-  "DEEDHOUSE_DRAIN is no setting",
+  "DEEDHOUSE_DRAIN_SECONDS is no setting",
 ];
 
 const run = (words: string[], own: Record<string, string>) => {
