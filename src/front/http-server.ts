@@ -126,10 +126,8 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     // The client may still read its answer, but does not wait for a change any more.
     ended: (socket) => answering.get(socket)?.gone.abort(),
   });
-  /**
-   * The connections of proxies belong to no single client and have no cap, so the requests on them are capped for each source. A
-   * request counts from the end of its headers on; otherwise bodies that never end would hold all connections.
-   */
+  // The connections of proxies belong to no single client and have no cap, so the requests on them are capped for each source. A
+  // request counts from the end of its headers on; otherwise bodies that never end would hold all connections.
   const mayWork = (message: IncomingMessage, sourceAddress: string, response: ServerResponse) =>
     !proxies?.trusted.isTrusted(message.socket.remoteAddress ?? "") ||
     isExempt(message) ||
@@ -143,8 +141,9 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     }
     const gone = new AbortController();
     answering.set(socket, { message, gone });
-    beginRequest(server, inProgress, response);
+    inProgress.add(response);
     response.once("close", () => {
+      endRequest(server, inProgress, response);
       // The connection's next request may have begun already.
       if (answering.get(socket)?.gone === gone) answering.delete(socket);
       // Every response ends here. An abort costs 7 µs, and has no listeners after a complete answer.
@@ -173,14 +172,11 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   };
 }
 
-/** @param inProgress gets each request until its answer is sent */
-function beginRequest(server: Server, inProgress: Set<ServerResponse>, response: ServerResponse): void {
-  inProgress.add(response);
-  response.once("close", () => {
-    inProgress.delete(response);
-    // Its headers may have been sent before anybody knew that it is the connection's last answer.
-    if (!server.listening) response.req.socket.end();
-  });
+/** Not a listener of its own: Node warns from the eleventh on, and an answer in parts behind a proxy has ten. */
+function endRequest(server: Server, inProgress: Set<ServerResponse>, response: ServerResponse): void {
+  inProgress.delete(response);
+  // Its headers may have been sent before anybody knew that it is the connection's last answer.
+  if (!server.listening) response.req.socket.end();
 }
 
 interface Closing {

@@ -34,6 +34,8 @@ export interface Workers {
 export interface OwnWorker {
   databaseUrl?: string;
   profile?: Partial<RegistryEntry>;
+  /** More of its environment. */
+  settings?: Record<string, string>;
 }
 
 export interface WorkersOptions {
@@ -62,9 +64,9 @@ export async function startWithWorkers(t: Scope, options: WorkersOptions = {}) {
   t.after(() => rm(folder, { recursive: true, force: true }));
   const workers: Workers = {
     gateway,
-    async start({ databaseUrl = gateway.databaseUrl, ...own } = {}) {
+    async start({ databaseUrl = gateway.databaseUrl, settings: more, ...own } = {}) {
       const environment = await writeConfiguration(gateway, folder, { ...profile, ...own.profile });
-      return startProcess(processes, { ...environment, DATABASE_URL: databaseUrl }, nodeArguments);
+      return startProcess(processes, { ...environment, DATABASE_URL: databaseUrl, ...more }, nodeArguments);
     },
   };
   return workers;
