@@ -6,18 +6,18 @@ const [role = "", ...rest] = process.argv.slice(2);
 
 const roles: Record<string, () => Promise<void>> = {
   api: async () => {
-    const [{ startApi }, { loadConfig }] = await Promise.all([
+    const [{ startApi }, { requireSoundConfig }] = await Promise.all([
       import("../src/api/role.ts"),
-      import("../src/config.ts"),
+      import("../src/checks/check-start.ts"),
     ]);
-    await runRole(() => startApi(loadConfig()));
+    await runRole(async () => startApi(await requireSoundConfig("api")));
   },
   worker: async () => {
-    const [{ startWorkerRole }, { loadConfig }] = await Promise.all([
+    const [{ startWorkerRole }, { requireSoundConfig }] = await Promise.all([
       import("../src/jobs/role.ts"),
-      import("../src/config.ts"),
+      import("../src/checks/check-start.ts"),
     ]);
-    await runRole(() => startWorkerRole(loadConfig()));
+    await runRole(async () => startWorkerRole(await requireSoundConfig("worker")));
   },
   node: async () => {
     if (isAgent) return runAgent(rest.slice(1));
@@ -37,6 +37,7 @@ const roles: Record<string, () => Promise<void>> = {
       import("../src/api/role.ts"),
       import("../src/jobs/role.ts"),
       import("../src/nodes/agent/embedded-role.ts"),
+      import("../src/checks/check-start.ts"),
       import("../src/config.ts"),
       import("../sandbox/registry/main.ts"),
     ]);

@@ -12,7 +12,7 @@ import { createNameLookups } from "#lib/net/name-lookups.ts";
 import { bcryptCost, createPasswordQueue } from "#lib/queues/password-queue.ts";
 import { systemRandom } from "#lib/random.ts";
 import { createSealer, parseNamedKey } from "#lib/sealed-secret.ts";
-import { WrongSetting } from "#lib/settings.ts";
+import { refuseMistakes } from "#lib/settings.ts";
 import { loadRegistries } from "#registry/registries.ts";
 
 const transactionsMax = 10;
@@ -27,9 +27,11 @@ export interface OpenContext extends Context {
 /**
  * Builds the context of a process. Connections open on first use.
  * @param role the process's name, for logs and pg_stat_activity
- * @throws WrongSetting that names the wrong file or variable
+ * @throws WrongSetting that names each wrong file or variable
  */
 export function buildContext(config: Config, role: string): OpenContext {
+  const { sealer, registries, webhooks, names, commonPasswords, mistakes } = readNamed(config);
+  refuseMistakes(mistakes);
   const log = createLog(role, config.logLevel);
   const clock = systemClock;
   const random = systemRandom;
@@ -49,43 +51,59 @@ export function buildContext(config: Config, role: string): OpenContext {
     clock,
     random,
     log,
-    sealer: asSet(() => createSealer({ keys: config.masterKeys.map(parseNamedKey), random })),
-    registries: asSet(() => loadRegistries(config.registriesFile)),
+    sealer: sealer!,
+    registries: registries!,
     passwordQueue: createPasswordQueue({ waitingMax: passwordsWaitingMax, cost: bcryptCost, random }),
-    commonPasswords: commonPasswordsOf(config),
+    commonPasswords: commonPasswords ? () => Promise.resolve(commonPasswords) : loadCommonPasswords,
     reservedHosts: config.reservedHosts,
     checkBudgetMs: config.checkBudgetMs,
     checkFreshMs: config.checkFreshMs,
     authCodeHours: config.authCodeHours,
     contactMonths: config.contactMonths,
     messageDays: config.messageDays,
-    webhooks: asSet(() => readWebhookSettings(config)),
+    webhooks: webhooks!,
     siteDomain: config.siteDomain,
     bareIdentifiers: config.deployment === "sandbox",
-    names: asSet(() => createNameLookups(config.dnsServers)),
+    names: names!,
     async close() {
       await Promise.all([listener.close(), database.close()]);
     },
   };
 }
 
-/** A range or a file that is wrong is an error at the start, not at the first webhook. */
+/**
+ * What settings name: keys, files, ranges and servers. An error in them is one of the setting, and an error at the start, not at
+ * first use.
+ * @returns undefined for what has a mistake, and for what is not set
+ */
+export function readNamed(config: Config) {
+  const { masterKeys, registriesFile, commonPasswordsFile, dnsServers } = config;
+  const mistakes: string[] = [];
+  const read = <Value>(setting: string, readIt: () => Value): Value | undefined => {
+    try {
+      return readIt();
+    } catch (error) {
+      mistakes.push(`${setting}: ${(error as Error).message}`);
+      return undefined;
+    }
+  };
+  const keys = () => createSealer({ keys: masterKeys.map(parseNamedKey), random: systemRandom });
+  return {
+    mistakes,
+    sealer: masterKeys.length === 0 ? undefined : read("DEEDHOUSE_MASTER_KEY", keys),
+    registries:
+      registriesFile === "" ? undefined : read("DEEDHOUSE_REGISTRIES_FILE", () => loadRegistries(registriesFile)),
+    commonPasswords:
+      commonPasswordsFile === undefined
+        ? undefined
+        : read("DEEDHOUSE_COMMON_PASSWORDS_FILE", () => readCommonPasswords(commonPasswordsFile)),
+    names: read("DEEDHOUSE_DNS_SERVERS", () => createNameLookups(dnsServers)),
+    webhooks: read("DEEDHOUSE_WEBHOOK_RANGES, DEEDHOUSE_WEBHOOK_CA_FILE", () => readWebhookSettings(config)),
+  };
+}
+
 function readWebhookSettings({ webhookRanges: ranges, webhookPlainHttp, webhookCaFile }: Config): Context["webhooks"] {
   parseRanges(ranges);
   const ca = webhookCaFile === undefined ? undefined : readFileSync(webhookCaFile, "utf8");
   return { ranges, allowsPlainHttp: webhookPlainHttp, ca };
-}
-
-function commonPasswordsOf({ commonPasswordsFile }: Config): Context["commonPasswords"] {
-  const own = commonPasswordsFile === undefined ? undefined : asSet(() => readCommonPasswords(commonPasswordsFile));
-  return own ? () => Promise.resolve(own) : loadCommonPasswords;
-}
-
-/** Reads what a setting names: an error in that file is an error of the setting. */
-function asSet<Value>(read: () => Value): Value {
-  try {
-    return read();
-  } catch (error) {
-    throw new WrongSetting((error as Error).message, { cause: error });
-  }
 }

@@ -12,7 +12,7 @@ import { forwardedHeaders } from "#lib/net/forwarded-address.ts";
 import type { StatusSettings } from "#lib/net/status-listener.ts";
 import type { TlsPair } from "#lib/net/tls-pair.ts";
 import { parseTrustedProxies } from "#lib/net/trusted-proxies.ts";
-import { createReader, type Reader, readSetting } from "#lib/settings.ts";
+import { createReader, type Reader, readSetting, refuseMistakes } from "#lib/settings.ts";
 
 export interface Config {
   /** `sandbox` permits what only a test system may do; `production` has no looser defaults. */
@@ -40,8 +40,8 @@ export interface Config {
   /** Failed authentications that one source address may make per minute. */
   sourceFailuresMax: number;
   signatureWindowSeconds: number;
-  /** From SIGTERM on, how long the api still accepts requests while `/readyz` says that it stops. */
-  stopNoticeSeconds: number;
+  /** From SIGTERM on, how long the api still accepts requests while `/readyz` says that it drains. */
+  drainMs: number;
   checkBudgetMs: number;
   checkFreshMs: number;
   authCodeHours: number;
@@ -153,6 +153,15 @@ function readDemands({ flag }: Reader, isSandbox: boolean): Demands {
   return { durability, synchronous: flag("DEEDHOUSE_DATABASE_SYNCHRONOUS") };
 }
 
+/** The requests that are in progress when the port closes need the rest of the time that a process has to stop. */
+const drainMsMax = 20_000;
+
+function readDrain({ integer, mistakes }: Reader): number {
+  const drainMs = integer("DEEDHOUSE_DRAIN_MS", 5_000, 0);
+  if (drainMs > drainMsMax) mistakes.push(`DEEDHOUSE_DRAIN_MS must be at most ${drainMsMax}`);
+  return drainMs;
+}
+
 function readStatus({ optional, list, integer, mistakes }: Reader): StatusSettings {
   const host = oneAddress(optional("DEEDHOUSE_METRICS_HOST") ?? "127.0.0.1");
   const isOpen = optional("DEEDHOUSE_METRICS_PORT") !== undefined;
@@ -210,21 +219,27 @@ const messageDaysMin = 30;
  * @throws WrongSetting that lists every mistake, one per line
  */
 export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config {
+  const { config, mistakes } = readConfig(environment);
+  refuseMistakes(mistakes);
+  return config;
+}
+
+/** A setting with a mistake has a value that nothing may be done with, except to look for more mistakes. */
+export function readConfig(environment: NodeJS.ProcessEnv): { config: Config; mistakes: string[] } {
   const reader = createReader(environment);
-  const { text, optional, list, integer, flag, finish, mistakes } = reader;
+  const { text, optional, list, integer, flag, mistakes } = reader;
   const deployment = text("DEEDHOUSE_DEPLOYMENT", "production");
   if (deployment !== "sandbox" && deployment !== "production") {
     mistakes.push(`DEEDHOUSE_DEPLOYMENT must be "sandbox" or "production", not "${deployment}"`);
   }
-  const masterKeys = list("DEEDHOUSE_MASTER_KEY");
-  if (masterKeys.length === 0) mistakes.push("DEEDHOUSE_MASTER_KEY is not set");
+  const masterKeys = reader.requiredList("DEEDHOUSE_MASTER_KEY");
   const apiHost = oneAddress(text("DEEDHOUSE_API_HOST", "127.0.0.1"));
   const apiTls = reader.tls("DEEDHOUSE_TLS_CERTIFICATE", "DEEDHOUSE_TLS_KEY");
   const proxies = readProxies(reader);
   const isPlain = deployment === "production" && !isLoopback(apiHost) && !apiTls && !proxies.api;
   const mayBePlain = flag("DEEDHOUSE_ALLOW_PLAIN_HTTP");
   const webhookPlainHttp = flag("DEEDHOUSE_WEBHOOK_PLAIN_HTTP") || deployment === "sandbox";
-  return finish({
+  const config: Config = {
     deployment: deployment === "sandbox" ? "sandbox" : "production",
     databaseUrl: text("DATABASE_URL"),
     databaseDemands: readDemands(reader, deployment === "sandbox"),
@@ -241,7 +256,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     replayDir: text("DEEDHOUSE_REPLAY_DIR"),
     sourceFailuresMax: integer("DEEDHOUSE_SOURCE_FAILURES_MAX", 100, 1),
     signatureWindowSeconds: integer("DEEDHOUSE_SIGNATURE_WINDOW_SECONDS", 300, 1),
-    stopNoticeSeconds: integer("DEEDHOUSE_STOP_NOTICE_SECONDS", 3, 0),
+    drainMs: readDrain(reader),
     checkBudgetMs: integer("DEEDHOUSE_CHECK_BUDGET_MS", 2_000, 1),
     checkFreshMs: integer("DEEDHOUSE_CHECK_FRESH_MS", 30_000, 0),
     authCodeHours: integer("DEEDHOUSE_AUTH_CODE_HOURS", 336, 1),
@@ -261,7 +276,8 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     webhookPlainHttp,
     webhookCaFile: optional("DEEDHOUSE_WEBHOOK_CA_FILE"),
     alarmChannels: readAlarmChannels(reader, webhookPlainHttp),
-  });
+  };
+  return { config, mistakes };
 }
 
 /** The settings of the role `node`. */
@@ -320,11 +336,11 @@ export function loadStartConfig(environment: NodeJS.ProcessEnv = process.env) {
 }
 
 /** Everything that opens the database, its sealed values or the API. */
-const secretVariables =
+export const secretVariables =
   /^(DATABASE_URL|PG[A-Z]+|DEEDHOUSE_(MASTER_KEY|API_SECRET|TLS_KEY|NODES_KEY|SMTP_URL|ALARMS_WEBHOOK|ALARMS_SLACK))(_FILE)?$/;
 
 /** The environment of a child process: ours, plus the settings of the child. */
-export function childEnvironment(own: Record<string, string>): NodeJS.ProcessEnv {
+export function childEnvironment(own: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { ...process.env, ...own };
 }
 

@@ -3,6 +3,7 @@ import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import { createReplayGuard } from "#api/replay/replay.ts";
 import { type ServerOptions, startServer, whyNotReady } from "#api/server.ts";
 import { buildContext } from "#build-context.ts";
+import { plainHttpMistakes } from "#checks/unsafe-settings.ts";
 import type { Config } from "#config.ts";
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
@@ -11,7 +12,7 @@ import { followCertificate } from "#front/certificate.ts";
 import { startAgentEndpoint } from "#hosting/channel/agent-endpoint.ts";
 import { sleep, unixSeconds } from "#lib/clock.ts";
 import { startStatusListener } from "#lib/net/status-listener.ts";
-import { WrongSetting } from "#lib/settings.ts";
+import { refuseMistakes } from "#lib/settings.ts";
 import { readFacts } from "#metrics/facts.ts";
 import { startMetrics } from "#metrics/metrics.ts";
 import type { Role } from "#role.ts";
@@ -21,8 +22,8 @@ import { lookAtDisks, ownLogFile } from "#watch/disk-space.ts";
 import { lookAround, startWatch } from "#watch/look-around.ts";
 import { watchLostCommits } from "#watch/lost-commits.ts";
 
-/** The requests in progress need the rest of the time after which a process that stops is ended. */
-const stopNoticeSecondsMax = 4;
+/** From SIGTERM on: then what is in progress is cut, and the rest of the time is for closing everything else. */
+const finishMsMax = 25_000;
 
 const anyKeyUsed = statement("api-first-start", "SELECT NOT EXISTS (SELECT FROM replay_journals) AS is_first", {
   is_first: "bool",
@@ -31,7 +32,7 @@ const rememberStart = statement("api-started", "INSERT INTO replay_journals (sta
 
 /** The role `api`. @throws WrongSetting when resellers would have to send in plain text over a network */
 export async function startApi(config: Config): Promise<Role> {
-  if (config.plainHttp === "refused") throw new WrongSetting(plainHttpRefusal(config));
+  refuseMistakes(plainHttpMistakes(config));
   const context = buildContext(config, "api");
   const { databaseUrl: url, databaseDemands: demands } = config;
   const databaseWatch = createDatabaseWatch(context, { url, demands, role: "api" });
@@ -88,22 +89,31 @@ export async function startApi(config: Config): Promise<Role> {
   });
   return {
     ready: { port: server.port, ...(agentEndpoint && { nodesPort: agentEndpoint.port }), ...status.ready },
+    unfinished: () => `${server.inProgress()} requests`,
     async close() {
       stopping.abort();
+      server.drain();
+      log.info(
+        { forMs: config.drainMs },
+        "the API drains: it answers, closes each connection after its answer, and is not ready",
+      );
       // A load balancer learns it from /readyz, and sends no new request when the port closes.
-      await sleep(Math.min(config.stopNoticeSeconds, stopNoticeSecondsMax) * 1000);
+      await sleep(config.drainMs);
       unfollow?.();
-      await Promise.all([server.close(), agentEndpoint?.close(), watch.close(), alarmMessages.close(), losses.close()]);
+      const [cut] = await Promise.all([
+        server.close(finishMsMax - config.drainMs),
+        agentEndpoint?.close(),
+        watch.close(),
+        alarmMessages.close(),
+        losses.close(),
+      ]);
+      if (cut > 0) log.warn({ requests: cut }, "requests in progress were cut, because the API stops");
       replayGuard.close();
       await status.close();
       metrics.close();
       await context.close();
     },
   };
-}
-
-function plainHttpRefusal({ apiHost }: Config): string {
-  return `DEEDHOUSE_API_HOST is "${apiHost}", and beyond loopback, everybody on the way can read plain HTTP: set DEEDHOUSE_TLS_CERTIFICATE_FILE and DEEDHOUSE_TLS_KEY_FILE, or DEEDHOUSE_TRUSTED_PROXIES if a proxy speaks TLS for the api, or DEEDHOUSE_ALLOW_PLAIN_HTTP=1 to take that risk`;
 }
 
 /** Plain HTTP that the operator allows stays an alarm as long as it is in use. */

@@ -135,7 +135,7 @@ export function whyNotReady(
   { database, listener, clock }: Context,
   { replayGuard, stopping }: Pick<ServerOptions, "replayGuard" | "stopping">,
 ): string | undefined {
-  if (stopping?.aborted) return "stopping";
+  if (stopping?.aborted) return "draining";
   const refusal = database.refusal();
   if (refusal !== undefined) return refusal;
   if (listener.aliveAsOf() === undefined) return "waiting for the database";

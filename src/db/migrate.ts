@@ -78,6 +78,26 @@ export async function listPendingFiles(url: string): Promise<string[]> {
   return namesOf([...migrations, ...functions]);
 }
 
+/**
+ * The migrations of this release that the database lacks. A newer release may have replaced functions and added migrations, and
+ * processes of this one go on there.
+ * @throws as `migrate` does
+ */
+export async function listMissingMigrations(url: string): Promise<string[]> {
+  const [migrations, applied] = await Promise.all([
+    readMigrations(join(defaultFolder, "migrations")),
+    onDatabase(url, async (client) => {
+      await refuseForeign(client);
+      const { rows } = await client.query<{ is_there: boolean }>(
+        "SELECT to_regclass('migrations') IS NOT NULL AS is_there",
+      );
+      return rows[0]?.is_there ? (await client.query<Applied>(selectHistory)).rows : [];
+    }),
+  ]);
+  const numbers = new Set(applied.map(({ number }) => number));
+  return namesOf(migrations.filter(({ number }) => !numbers.has(number)));
+}
+
 const namesOf = (files: SqlFile[]) => files.map(({ name }) => name);
 
 async function onDatabase<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {

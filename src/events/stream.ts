@@ -43,7 +43,9 @@ export function streamEvents(context: Context, request: UseCaseRequest, start: S
   const closed = new AbortController();
   stream.once("close", () => closed.abort());
   endWithKey(request, signal)
-    .then(async () => {
+    .then(async (isRevoked) => {
+      // A server that drains: the stream ends after the page that is being sent, however slowly the client reads it.
+      if (!isRevoked) return;
       over.abort();
       await sleep(lastReadMs, closed.signal);
       // The end is never asked for by a client that does not read.
@@ -54,8 +56,10 @@ export function streamEvents(context: Context, request: UseCaseRequest, start: S
   return stream;
 }
 
-async function endWithKey(request: UseCaseRequest, signal: AbortSignal): Promise<void> {
+/** @returns whether the key was revoked before the signal fired */
+async function endWithKey(request: UseCaseRequest, signal: AbortSignal): Promise<boolean> {
   while (!signal.aborted && (await request.callerNow())) await sleep(keyLookMs, signal);
+  return !signal.aborted;
 }
 
 async function* framesOf(

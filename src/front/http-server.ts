@@ -15,6 +15,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { Readable } from "node:stream";
 import { createOpenRequests } from "#front/open-requests.ts";
 import { createPartsWriter, type PartsWriter } from "#front/parts-writer.ts";
+import { waitAtMost } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
 import { clientAddress, type ProxySettings, readProxyHeaders } from "#lib/net/behind-proxies.ts";
 import { acceptBacklogMax, type SourceShares, sourceSharesDefault } from "#lib/net/connection-limits.ts";
@@ -53,7 +54,7 @@ export interface HttpRequest {
   message: IncomingMessage;
   sourceAddress: string;
   /**
-   * Fires when a wait must end: the client has disconnected, or the server closes and answers with what is known. Created on
+   * Fires when a wait must end: the client has disconnected, or the server drains and answers with what is known. Created on
    * demand: most requests never wait, and it costs 3 µs.
    */
   signal(): AbortSignal;
@@ -88,11 +89,16 @@ export interface HttpServer {
   port: number;
   /** Serves another certificate to new connections. */
   useCertificate(tls: TlsPair): void;
+  /** The requests in progress, those whose answers are being sent included. */
+  inProgress(): number;
+  /** From now on nothing waits, and each answer closes its connection; new connections are still accepted. */
+  drain(): void;
   /**
-   * Stops accepting, ends the waits of the requests in progress, waits for their answers or cuts them, and closes. Answers in parts
-   * are cut.
+   * Drains, stops accepting, waits for the answers to the requests in progress, or cuts them if the server always does, and closes.
+   * @param graceMs after it, what is still in progress is cut. By default answers in parts are cut at once, and others never
+   * @returns how many requests were cut after it
    */
-  close(): Promise<void>;
+  close(graceMs?: number): Promise<number>;
 }
 
 /** @throws when the address cannot be listened on */
@@ -103,7 +109,8 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const server = createNodeServer(options);
   const openRequests = createOpenRequests(options.sourceRequestsMax ?? sourceRequestsMaxDefault);
   const partsWriter = createPartsWriter();
-  const closing = new AbortController();
+  const draining = new AbortController();
+  const inProgress = new Set<ServerResponse>();
 
   const refuseSocket = (reason: FrontRefusal, socket: Socket) => {
     // The client would take this answer for the answer to an earlier, complete request that is still in progress.
@@ -119,10 +126,8 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     // The client may still read its answer, but does not wait for a change any more.
     ended: (socket) => answering.get(socket)?.gone.abort(),
   });
-  /**
-   * The connections of proxies belong to no single client and have no cap, so the requests on them are capped for each source. A
-   * request counts from the end of its headers on; otherwise bodies that never end would hold all connections.
-   */
+  // The connections of proxies belong to no single client and have no cap, so the requests on them are capped for each source. A
+  // request counts from the end of its headers on; otherwise bodies that never end would hold all connections.
   const mayWork = (message: IncomingMessage, sourceAddress: string, response: ServerResponse) =>
     !proxies?.trusted.isTrusted(message.socket.remoteAddress ?? "") ||
     isExempt(message) ||
@@ -136,15 +141,17 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     }
     const gone = new AbortController();
     answering.set(socket, { message, gone });
+    inProgress.add(response);
     response.once("close", () => {
+      endRequest(server, inProgress, response);
       // The connection's next request may have begun already.
       if (answering.get(socket)?.gone === gone) answering.delete(socket);
       // Every response ends here. An abort costs 7 µs, and has no listeners after a complete answer.
       if (!response.writableFinished) gone.abort();
     });
-    const signal = () => AbortSignal.any([gone.signal, closing.signal]);
+    const signal = () => AbortSignal.any([gone.signal, draining.signal]);
     const answer = await options.answer({ message, sourceAddress, signal });
-    write(response, closing.signal.aborted ? { ...answer, isLast: true } : answer, partsWriter);
+    write(response, draining.signal.aborted ? { ...answer, isLast: true } : answer, partsWriter);
   }
 
   answerRequests(server, options.log, serve);
@@ -155,16 +162,46 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   return {
     port: (server.address() as AddressInfo).port,
     useCertificate: (pair) => (server as SecureServer).setSecureContext(secureOptions(pair)),
-    close() {
-      closing.abort();
+    inProgress: () => inProgress.size,
+    drain: () => draining.abort(),
+    close(graceMs) {
+      draining.abort();
       cutWaiting?.();
-      partsWriter.cutAll();
-      const { promise, resolve } = Promise.withResolvers<void>();
-      server.close(() => resolve());
-      if (options.cutsAtClose) server.closeAllConnections();
-      return promise;
+      return closeServer(server, { graceMs, cutsAtOnce: options.cutsAtClose ?? false, partsWriter, inProgress });
     },
   };
+}
+
+/** Not a listener of its own: Node warns from the eleventh on, and an answer in parts behind a proxy has ten. */
+function endRequest(server: Server, inProgress: Set<ServerResponse>, response: ServerResponse): void {
+  inProgress.delete(response);
+  // Its headers may have been sent before anybody knew that it is the connection's last answer.
+  if (!server.listening) response.req.socket.end();
+}
+
+interface Closing {
+  graceMs: number | undefined;
+  cutsAtOnce: boolean;
+  partsWriter: PartsWriter;
+  inProgress: ReadonlySet<ServerResponse>;
+}
+
+/** @returns how many requests were in progress when the time was over */
+async function closeServer(server: Server, { graceMs, cutsAtOnce, partsWriter, inProgress }: Closing): Promise<number> {
+  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  server.close(() => resolve());
+  if (cutsAtOnce) server.closeAllConnections();
+  if (graceMs === undefined) {
+    partsWriter.cutAll();
+    await closed;
+    return 0;
+  }
+  await waitAtMost(graceMs, closed);
+  const cut = inProgress.size;
+  partsWriter.cutAll();
+  server.closeAllConnections();
+  await closed;
+  return cut;
 }
 
 function createNodeServer({ tls, requestTimeoutMs, settings }: HttpServerOptions): Server {

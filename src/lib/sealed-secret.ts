@@ -24,6 +24,9 @@ const nonceBytes = 12;
 const tagBytes = 16;
 const keyIdShape = /^[a-z0-9][a-z0-9-]{0,31}$/;
 
+/** Marks the keys that `deedhouse start` makes: nobody was asked to keep them secret. */
+export const sandboxKeyId = "sandbox";
+
 /** A master key and its name in sealed rows: lower-case letters, digits and hyphens, 32 at most. */
 export interface MasterKey {
   id: string;

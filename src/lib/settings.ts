@@ -23,33 +23,49 @@ export type Reader = ReturnType<typeof createReader>;
 /** Reads values one by one and reports all mistakes together. */
 export function createReader(environment: NodeJS.ProcessEnv) {
   const mistakes: string[] = [];
+  const unreadable = new Set<string>();
+  const read = (name: string): string | undefined => {
+    try {
+      return readSetting(environment, name);
+    } catch (error) {
+      if (!unreadable.has(name)) mistakes.push((error as Error).message);
+      unreadable.add(name);
+      return undefined;
+    }
+  };
   return {
     mistakes,
     text(name: string, fallback?: string): string {
-      const value = readSetting(environment, name) ?? fallback;
-      if (value === undefined || value === "") mistakes.push(`${name} is not set`);
+      const value = read(name) ?? fallback;
+      if ((value === undefined || value === "") && !unreadable.has(name)) mistakes.push(`${name} is not set`);
       return value ?? "";
     },
-    optional: (name: string): string | undefined => readSetting(environment, name) || undefined,
-    list: (name: string): string[] =>
-      (readSetting(environment, name) ?? "").split(/[\s,]+/).filter((entry) => entry !== ""),
+    optional: (name: string): string | undefined => read(name) || undefined,
+    /** Of a setting that nothing works without. */
+    requiredList(name: string): string[] {
+      const entries = entriesOf(read(name));
+      if (entries.length === 0 && !unreadable.has(name)) mistakes.push(`${name} is not set`);
+      return entries;
+    },
+    list: (name: string): string[] => entriesOf(read(name)),
     integer(name: string, fallback: number, minimum: number): number {
-      const value = readSetting(environment, name) ?? String(fallback);
+      const value = read(name) ?? String(fallback);
       if (!/^[0-9]{1,9}$/.test(value) || Number(value) < minimum) {
         mistakes.push(`${name} must be a whole number of at least ${minimum}, not "${value}"`);
       }
       return Number(value);
     },
     flag(name: string): boolean {
-      const value = readSetting(environment, name) ?? "0";
+      const value = read(name) ?? "0";
       if (value !== "0" && value !== "1") mistakes.push(`${name} must be 1 or 0, not "${value}"`);
       return value === "1";
     },
     /** In PEM; both or neither. */
     tls(certificateName: string, keyName: string): TlsPair | undefined {
-      const certificate = readSetting(environment, certificateName) || undefined;
-      const key = readSetting(environment, keyName) || undefined;
+      const certificate = read(certificateName) || undefined;
+      const key = read(keyName) || undefined;
       const names = `${certificateName}_FILE and ${keyName}_FILE`;
+      if (unreadable.has(certificateName) || unreadable.has(keyName)) return undefined;
       if ((certificate === undefined) !== (key === undefined)) mistakes.push(`${names} must be set together`);
       if (certificate === undefined || key === undefined) return undefined;
       const files = { certificate: environment[`${certificateName}_FILE`], key: environment[`${keyName}_FILE`] };
@@ -63,8 +79,19 @@ export function createReader(environment: NodeJS.ProcessEnv) {
       return pair;
     },
     finish<T>(config: T): T {
-      if (mistakes.length > 0) throw new WrongSetting(`the configuration is not complete:\n  ${mistakes.join("\n  ")}`);
+      refuseMistakes(mistakes);
       return config;
     },
   };
 }
+
+const entriesOf = (text = "") => text.split(/[\s,]+/).filter((entry) => entry !== "");
+
+/** @throws WrongSetting that lists every mistake, one per line */
+export function refuseMistakes(mistakes: readonly string[]): void {
+  if (mistakes.length === 0) return;
+  const [first, ...others] = mistakes;
+  throw new WrongSetting(others.length === 0 ? first : [manyMistakes, ...mistakes].join("\n  "));
+}
+
+const manyMistakes = "these settings are wrong or unsafe:";

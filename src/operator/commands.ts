@@ -38,6 +38,8 @@ export const operatorCommands: readonly CommandPart[] = [
   { groups: ["doctor"], load: async () => (await import("#operator/doctor/doctor.ts")).addDoctorCommand },
   { groups: ["alarms"], load: async () => (await import("#operator/alarms.ts")).addAlarmCommands },
   { groups: ["openapi"], load: async () => (await import("#operator/openapi.ts")).addOpenApiCommand },
+  { groups: ["check-config"], load: async () => (await import("#operator/check-config.ts")).addCheckConfigCommand },
+  { groups: ["ready"], load: async () => (await import("#operator/ready.ts")).addReadyCommand },
   { groups: ["migrate"], load: async () => (await import("#operator/migrate.ts")).addMigrateCommand },
 ];
 

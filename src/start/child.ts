@@ -9,7 +9,8 @@ import { sleep } from "#lib/clock.ts";
 
 const entry = fileURLToPath(new URL("../../bin/deedhouse.ts", import.meta.url));
 const readyBudgetMs = 60_000;
-const stopBudgetMs = 25_000;
+/** Longer than a role gives itself (src/role.ts). */
+const stopBudgetMs = 32_000;
 const restartDelayMs = 500;
 const restartDelayMsMax = 3_000;
 

@@ -3,7 +3,7 @@ import { accessSync, constants, existsSync, mkdirSync, readFileSync, renameSync,
 import { join, resolve } from "node:path";
 import { FolderBusy, lockFolder } from "#lib/folder-lock.ts";
 import type { Random } from "#lib/random.ts";
-import { parseNamedKey } from "#lib/sealed-secret.ts";
+import { parseNamedKey, sandboxKeyId } from "#lib/sealed-secret.ts";
 
 export interface DataDir {
   root: string;
@@ -60,7 +60,7 @@ export function openDataDir(path: string, random: Random): DataDir {
       `${dir.masterKeyFile} is missing, and without it the secrets in this folder's database cannot be read: put it back, or name a new folder with --data DIR`,
     );
   }
-  ensureFile(dir.masterKeyFile, () => `1:${random.bytes(32).toString("hex")}\n`);
+  ensureFile(dir.masterKeyFile, () => `${sandboxKeyId}:${random.bytes(32).toString("hex")}\n`);
   ensureFile(dir.registrarsFile, () =>
     JSON.stringify([newRegistrar("deedhouse", random), newRegistrar("rival", random)]),
   );

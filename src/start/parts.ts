@@ -250,7 +250,7 @@ export class Parts {
       DEEDHOUSE_MASTER_KEY_FILE: dir.masterKeyFile,
       DEEDHOUSE_API_PORT: String(ports.api),
       // No load balancer stands before it, and its user waits at a terminal.
-      DEEDHOUSE_STOP_NOTICE_SECONDS: "0",
+      DEEDHOUSE_DRAIN_MS: "0",
       DEEDHOUSE_NODES_PORT: String(ports.agents),
       DEEDHOUSE_REPLAY_DIR: dir.replay,
       DEEDHOUSE_DISK_FOLDERS: [dir.root, dir.postgres, dir.node].join(":"),

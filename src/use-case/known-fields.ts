@@ -3,6 +3,7 @@ import Type, { type TSchema } from "typebox";
 import { ApiError, type ValidationError } from "#errors.ts";
 import { badBody, parseJson } from "#use-case/body.ts";
 import { type Docs, pagingQuery, shapeByHand } from "#use-case/docs.ts";
+import { isAlmost, nearest } from "#use-case/similar-names.ts";
 
 /** A field that has no meaning where it stands. */
 interface Unknown {
@@ -16,9 +17,6 @@ interface Unknown {
 /** How many entries an answer has at most. */
 const refusedMax = 20;
 const noParameters = Type.Object({});
-
-/** Two shorter names are often one typing mistake apart without meaning the same. */
-const typoLettersMin = 4;
 
 /**
  * Compares a request with what its use case documents, so that a mistyped field of an order is refused rather than dropped.
@@ -96,44 +94,4 @@ function textFor(meant: string | undefined, known: readonly string[]): string {
   return known.length <= listedNamesMax
     ? `This is not a known name. The known names are ${known.join(", ")}.`
     : "This is not a known name.";
-}
-
-const lettersOf = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
-
-function isAlmost(given: string, known: string): boolean {
-  const [left, right] = [lettersOf(given), lettersOf(known)];
-  return (
-    left === right || (Math.min(left.length, right.length) >= typoLettersMin && mistakesBetween(left, right) === 1)
-  );
-}
-
-/** The known name with the fewest typing mistakes, unless every other letter would be one. */
-function nearest(given: string, known: readonly string[]): string | undefined {
-  const ranked = known
-    .map((name) => ({ name, mistakes: mistakesBetween(lettersOf(given), lettersOf(name)) }))
-    .filter(({ name, mistakes }) => mistakes <= Math.min(name.length, given.length) / 2)
-    .sort((left, right) => left.mistakes - right.mistakes);
-  return ranked[0]?.name;
-}
-
-/** A name that is longer than this is not compared letter by letter. */
-const comparedLettersMax = 64;
-
-/** How many letters were left out, added, replaced, or swapped with their neighbour (optimal string alignment distance). */
-function mistakesBetween(left: string, right: string): number {
-  if (left.length > comparedLettersMax) return left.length;
-  let before: number[] = [];
-  let row = Array.from({ length: right.length + 1 }, (_, index) => index);
-  for (let at = 1; at <= left.length; at++) {
-    const next = [at];
-    for (let to = 1; to <= right.length; to++) {
-      const isSame = left[at - 1] === right[to - 1];
-      let mistakes = Math.min(row[to]! + 1, next[to - 1]! + 1, row[to - 1]! + Number(!isSame));
-      const isSwapped = at > 1 && to > 1 && left[at - 1] === right[to - 2] && left[at - 2] === right[to - 1];
-      if (isSwapped) mistakes = Math.min(mistakes, before[to - 2]! + 1);
-      next.push(mistakes);
-    }
-    [before, row] = [row, next];
-  }
-  return row.at(-1)!;
 }

@@ -1,73 +1,183 @@
-/** Two apis behind a load balancer, as the operator's page sets them up: one is restarted while the other serves. */
+/**
+ * Two apis behind a load balancer, as the operator's page sets them up, and two workers: each is restarted while the others serve,
+ * as soon as the one before is ready.
+ */
 import assert from "node:assert/strict";
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { type ApiProcess, startApiProcess } from "../harness/api-process.ts";
+import { sleep } from "#lib/clock.ts";
+import { startApiProcess } from "../harness/api-process.ts";
 import { freePorts } from "../harness/free-ports.ts";
-import { startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
-import { insertDomains } from "../harness/insert-domains.ts";
+import type { TestGateway, TestReseller } from "../harness/gateway.ts";
 import { pageExamples, proxyFolder, runHaproxy, runNginx, whyNot } from "../harness/proxy-programs.ts";
-import { eventually } from "../harness/running-system.ts";
+import { eventually, runTool } from "../harness/running-system.ts";
 import { authorize } from "../harness/signed-request.ts";
 import { runSql } from "../harness/sql.ts";
+import { startWithWorkers, type Workers } from "../orders/worker-process.ts";
 
-const clientsCount = 8;
 /** Between two restarts, and at both ends. */
-const requestsBetween = 400;
+const requestsBetween = 300;
+const namesCount = 2_000;
 
-const isReady = (url: string) =>
-  fetch(`${url}/readyz`).then(
-    ({ status }) => status === 200,
-    () => false,
-  );
+interface Restartable {
+  name: string;
+  runtimeDir: string;
+  /** SIGTERM, then its next process. */
+  restart(): Promise<void>;
+}
 
-async function startTwoApis(t: TestContext, gateway: TestGateway): Promise<ApiProcess[]> {
-  const apis: ApiProcess[] = [];
+async function waitUntilReady({ name, runtimeDir }: Restartable): Promise<void> {
+  const { code, stderr } = await runTool(["ready", runtimeDir, "--wait", "60"]);
+  assert.equal(code, 0, `${name}: ${stderr}`);
+}
+
+/** @returns them and their addresses */
+async function startTwoApis(t: TestContext, gateway: TestGateway, folder: string) {
+  const apis: Restartable[] = [];
+  const places: string[] = [];
   for (const port of await freePorts(2)) {
     // Otherwise the second one would wait for its window, because it cannot know what was used before.
     await runSql(gateway.databaseUrl, "DELETE FROM replay_journals");
-    const settings = { DEEDHOUSE_API_PORT: String(port), DEEDHOUSE_STOP_NOTICE_SECONDS: "3" };
-    apis.push(await startApiProcess(t, gateway, gateway.databaseUrl, settings));
+    const runtimeDir = join(folder, `api-${port}`);
+    await mkdir(runtimeDir);
+    const settings = {
+      DEEDHOUSE_API_PORT: String(port),
+      DEEDHOUSE_DRAIN_MS: "5000",
+      DEEDHOUSE_RUNTIME_DIR: runtimeDir,
+      DEEDHOUSE_TRUSTED_PROXIES: "127.0.0.1",
+      DEEDHOUSE_FORWARDED_HEADER: "X-Forwarded-For",
+    };
+    const api = await startApiProcess(t, gateway, gateway.databaseUrl, settings);
+    const restart = async () => {
+      assert.equal(await api.stop(), 0);
+      await api.start();
+    };
+    apis.push({ name: api.url, runtimeDir, restart });
+    places.push(new URL(api.url).host);
   }
-  return apis;
+  return { apis, places };
 }
 
-/** Reads and writes by turns, until stopped. `lost` is what those got that were not served. */
-function startClients(gateway: TestGateway, { key }: TestReseller, url: string) {
-  const lost: string[] = [];
-  let served = 0;
-  let isOver = false;
+async function startTwoWorkers(workers: Workers, folder: string): Promise<Restartable[]> {
+  const started: Restartable[] = [];
+  for (const name of ["worker-1", "worker-2"]) {
+    const runtimeDir = join(folder, name);
+    await mkdir(runtimeDir);
+    const start = () => workers.start({ environment: { DEEDHOUSE_RUNTIME_DIR: runtimeDir } });
+    let worker = await start();
+    const restart = async () => {
+      await worker.stop();
+      worker = await start();
+    };
+    started.push({ name, runtimeDir, restart });
+  }
+  return started;
+}
+
+interface Call {
+  method: string;
+  target: string;
+  body?: object;
+  headers?: Record<string, string>;
+}
+
+interface Clients {
+  /** By kind of call. */
+  served: Record<string, number>;
+  /** What those got that were not served, or not to the end. */
+  lost: string[];
+  /** Registrations that got 503 while no worker held the registry, and were repeated when the answer says. */
+  repeated(): number;
+  /** Between two owners of a registry, a registration is refused; at any other time that would be a loss. */
+  workersRestart(): void;
+  stop(): Promise<void>;
+}
+
+/** @param waiter has no events, so that its questions about them are held */
+function startClients(gateway: TestGateway, reseller: TestReseller, waiter: TestReseller, url: string): Clients {
   const { clock } = gateway.context;
-  const write = { method: "PUT", target: "/domains/rolling.example/renew", body: JSON.stringify({ will_renew: true }) };
-  const read = { method: "GET", target: "/domains?take=1" };
+  const over = new AbortController();
+  const lost: string[] = [];
+  const served: Record<string, number> = {};
+  let mayRepeat = false;
+  let repeated = 0;
   // Not by sendSigned, which refuses the headers that nginx adds.
-  const send = async ({ method, target, body }: { method: string; target: string; body?: string }) => {
-    const authorization = authorize({ key, clock, method, target, body });
-    const headers = { authorization };
-    const answer = await fetch(url + target, { method, headers, ...(body !== undefined && { body }) });
-    await answer.arrayBuffer();
-    return answer;
+  const send = async ({ key }: TestReseller, { method, target, body: content, headers: own }: Call) => {
+    const body = content && JSON.stringify(content);
+    const headers = { ...own, authorization: authorize({ key, clock, method, target, body }) };
+    const answer = await fetch(url + target, {
+      method,
+      headers,
+      signal: over.signal,
+      ...(body !== undefined && { body }),
+    });
+    // An answer that is cut is an error here.
+    const text = await answer.text();
+    return { ...answered(answer), text };
   };
-  const work = async () => {
-    for (let turn = 0; !isOver; turn++) {
-      const call = turn % 2 === 0 ? read : write;
-      const how = await send(call).then(
-        ({ status }) => String(status),
-        (error: Error) => String(error.cause ?? error),
-      );
-      if (how.startsWith("20")) served++;
-      else lost.push(`${call.method}: ${how}`);
+  const work = async (kind: string, who: TestReseller, callOf: (turn: number) => Call) => {
+    served[kind] = 0;
+    for (let turn = 0; !over.signal.aborted; turn++) {
+      const call = callOf(turn);
+      const how = await send(who, call)
+        .then(async (first) => {
+          if (!mayRepeat || first.status !== 503 || call.method !== "POST") return first;
+          repeated++;
+          await sleep(first.retryAfterMs, over.signal);
+          return send(who, call);
+        })
+        .then(
+          ({ status, text }) => (status < 300 ? "served" : `${status} ${text}`),
+          (error: Error) => String(error.cause ?? error),
+        );
+      if (over.signal.aborted) return;
+      if (how === "served") served[kind]! += 1;
+      else lost.push(`${kind}: ${how}`);
     }
   };
-  const working = Promise.all(Array.from({ length: clientsCount }, work));
+  const read = (): Call => ({ method: "GET", target: "/domains?take=1" });
+  const held = (): Call => ({ method: "GET", target: "/events", headers: { prefer: "wait=5" } });
+  const list = (): Call => ({ method: "GET", target: "/domains", headers: { accept: "text/csv" } });
+  const stream = (): Call => ({ method: "GET", target: "/events", headers: { accept: "text/event-stream" } });
+  const put = (turn: number): Call => ({
+    method: "PUT",
+    target: "/domains/rolling-1.example/renew",
+    body: { will_renew: turn % 2 === 0 },
+  });
+  const register = (turn: number): Call => ({
+    method: "POST",
+    target: "/domains/registrations",
+    body: { domain_name: `new-${turn}.example` },
+  });
+  const working = Promise.all([
+    ...[1, 2, 3, 4].map((number) => work(`reads ${number}`, reseller, read)),
+    work("writes", reseller, put),
+    work("registrations", reseller, register),
+    work("held answers", waiter, held),
+    work("lists", reseller, list),
+    work("streams", reseller, stream),
+  ]);
   return {
-    served: () => served,
+    served,
     lost,
+    repeated: () => repeated,
+    workersRestart() {
+      mayRepeat = true;
+    },
     async stop() {
-      isOver = true;
+      over.abort();
       await working;
     },
   };
 }
+
+const answered = ({ status, headers }: Response) => ({
+  status,
+  retryAfterMs: Number(headers.get("retry-after") ?? 0) * 1_000,
+});
+
+const sum = (served: Record<string, number>) => Object.values(served).reduce((total, count) => total + count, 0);
 
 const programs = {
   async haproxy(t: TestContext, port: number, [first, second]: string[]) {
@@ -89,39 +199,52 @@ const programs = {
 };
 
 for (const name of ["haproxy", "nginx"] as const) {
-  test(`no request is lost while two apis behind ${name} are restarted one after the other`, {
+  test(`no request is lost while apis behind ${name} and workers are restarted one after the other`, {
     skip: whyNot(name, "-v"),
   }, async (t) => {
-    const gateway = await startTestGateway(t, { worker: false });
-    const apis = await startTwoApis(t, gateway);
+    const workers = await startWithWorkers(t);
+    const { gateway } = workers;
+    const folder = await proxyFolder();
+    t.after(() => rm(folder, { recursive: true }));
+    const { apis, places } = await startTwoApis(t, gateway, folder);
+    const restartedWorkers = await startTwoWorkers(workers, folder);
     const reseller = await gateway.addReseller({ rateLimit: 1_000_000 });
-    const domain = { name: "rolling.example", expiresAt: "2099-01-01", statuses: ["ok"] };
-    await insertDomains(gateway.databaseUrl, reseller, [domain]);
-    const [port = 0] = await freePorts(1);
-    await programs[name](
-      t,
-      port,
-      apis.map(({ url }) => new URL(url).host),
+    await runSql(
+      gateway.databaseUrl,
+      `INSERT INTO domains (domain_name, reseller_id, registry_id, registration_date, expiration_date, registry_ex_date,
+         will_renew, status, statuses)
+       SELECT 'rolling-' || n || '.example', ${reseller.id}, 'sandbox', '2026-01-01', '2099-01-01', '2099-01-01', true, 'ok', '{ok}'
+         FROM generate_series(1, ${namesCount}) AS n`,
     );
+    const [port = 0] = await freePorts(1);
+    await programs[name](t, port, places);
     const url = `http://127.0.0.1:${port}`;
-    await eventually(`${name} serves`, () => isReady(url));
-    const clients = startClients(gateway, reseller, url);
+    await eventually(`${name} serves`, () =>
+      fetch(`${url}/readyz`).then(
+        ({ status }) => status === 200,
+        () => false,
+      ),
+    );
+    const clients = startClients(gateway, reseller, await gateway.addReseller({ rateLimit: 1_000_000 }), url);
     t.after(() => clients.stop());
     const someMore = async () => {
-      const before = clients.served();
-      await eventually("more requests are served", () => clients.served() > before + requestsBetween).catch((error) => {
-        throw new Error(`${error.message}; lost: ${clients.lost.slice(0, 3)}`);
-      });
+      const before = sum(clients.served);
+      await eventually("more requests are served", () => sum(clients.served) > before + requestsBetween);
     };
     await someMore();
-    for (const api of apis) {
-      assert.equal(await api.stop(), 0);
-      await api.start();
-      await eventually("it is ready", () => isReady(api.url));
-      await someMore();
-    }
+    const restartAll = async (processes: Restartable[]) => {
+      for (const each of processes) {
+        await each.restart();
+        await waitUntilReady(each);
+        await someMore();
+      }
+    };
+    await restartAll(apis);
+    clients.workersRestart();
+    await restartAll(restartedWorkers);
     await clients.stop();
-    t.diagnostic(`${clients.served()} served, ${clients.lost.length} lost`);
+    t.diagnostic(`${JSON.stringify(clients.served)}, ${clients.repeated()} repeated, ${clients.lost.length} lost`);
     assert.deepEqual(clients.lost, []);
+    for (const [kind, count] of Object.entries(clients.served)) assert.ok(count > 0, `${kind}: none was served`);
   });
 }

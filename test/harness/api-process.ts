@@ -38,7 +38,7 @@ export async function startApiProcess(
   const environment = {
     ...process.env,
     DATABASE_URL: databaseUrl,
-    // The tests' PostgreSQL would lose commits in a crash.
+    // Its registry is a sandbox's, and the tests' PostgreSQL would lose commits in a crash.
     DEEDHOUSE_DEPLOYMENT: "sandbox",
     DEEDHOUSE_MASTER_KEY: `1:${masterKey.toString("hex")}`,
     DEEDHOUSE_API_PORT: "0",
@@ -46,7 +46,7 @@ export async function startApiProcess(
     DEEDHOUSE_REPLAY_DIR: join(folder, "replay"),
     DEEDHOUSE_REGISTRIES_FILE: join(folder, "registries.json"),
     DEEDHOUSE_LOG_LEVEL: process.env.DEEDHOUSE_TEST_LOG ?? "silent",
-    DEEDHOUSE_STOP_NOTICE_SECONDS: "0",
+    DEEDHOUSE_DRAIN_MS: "0",
     ...settings,
   };
   let port = 0;

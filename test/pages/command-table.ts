@@ -8,6 +8,7 @@ export const elsewhere: Readonly<Record<string, string>> = {
   "git clone <this repository> /opt/deedhouse && cd /opt/deedhouse && npm ci --omit=dev":
     "needs root and the repository",
   "ln -s /opt/deedhouse/bin/deedhouse /usr/local/bin/deedhouse": "needs root",
+  "deedhouse ready /run/deedhouse-api --wait 60": "needs a service of systemd; test/system/ready.test.ts runs it",
   "chgrp www-data /etc/deedhouse/certificates/.www.hello.example.new": "needs root, and Debian's group of web servers",
   "deedhouse node install --token-file token.txt --host-name ftp7.example.net --dry-run":
     "needs an empty Debian; test/install/run.ts runs it in one",

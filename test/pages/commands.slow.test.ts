@@ -2,11 +2,12 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmod, copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { generate } from "selfsigned";
 import { emptyDatabase } from "../harness/database.ts";
 import { type RunningSystem, repository, startSystem, systemFolder } from "../harness/running-system.ts";
 import { runSql } from "../harness/sql.ts";
@@ -83,8 +84,12 @@ async function makeFiles(): Promise<void> {
   await mkdir(join(folder, "etc/certificates"), { recursive: true });
   await mkdir(join(folder, "srv/replay"), { recursive: true });
   const registries = join(folder, "data/keys/registries.json");
-  await copyFile(registries, join(folder, "srv/registries.json"));
   const profiles = JSON.parse(await readFile(registries, "utf8")) as { id: string }[];
+  const { cert } = await generate([{ name: "commonName", value: "A registry's CA" }]);
+  await writeFile(join(folder, "srv/ca.pem"), cert);
+  // Production takes no registry of a sandbox.
+  const real = { ...profiles[0], host: "epp.nic.example", servername: "epp.nic.example", caFile: "ca.pem" };
+  await writeFile(join(folder, "srv/registries.json"), JSON.stringify([real]), { mode: 0o600 });
   const nic = profiles.filter(({ id }) => id === "sandbox").map((profile) => ({ ...profile, id: "nic" }));
   await writeFile(join(folder, "ote.json"), JSON.stringify(nic), { mode: 0o600 });
   const files = { "privkey.pem": "key\n", "fullchain.pem": "certificate\n", "new-password.txt": "New-password-77\n" };

@@ -31,7 +31,7 @@ for (const command of [
     const env = { ...process.env, ...(command.length === 1 && settings), DATABASE_URL: url };
     const { code, stderr } = await runTool(command, { env });
     assert.equal(stderr, sentence);
-    assert.equal(code, command[0] === "migrate" ? 3 : 1);
+    assert.equal(code, { migrate: 3, start: 1 }[command[0]!] ?? 2);
     const changes = queries.filter((query) => !/^(SHOW|LISTEN|SELECT)\b/.test(query));
     assert.deepEqual(changes, [], "it changes nothing");
     assert.deepEqual(processesOf(join(folder, "data")), []);

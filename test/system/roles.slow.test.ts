@@ -12,7 +12,9 @@ const settings = {
   DEEDHOUSE_MASTER_KEY: `1:${"5a".repeat(31)}00`,
   DEEDHOUSE_REPLAY_DIR: join(folder, "replay"),
   DEEDHOUSE_REGISTRIES_FILE: join(folder, "registries.json"),
+  DEEDHOUSE_SITE_DOMAIN: "sites.example",
 };
+await writeFile(settings.DEEDHOUSE_REGISTRIES_FILE, "[]", { mode: 0o600 });
 const run = (role: string, own: Record<string, string>) => runTool([role], { env: { ...surroundings, ...own } });
 
 for (const role of ["api", "worker"]) {
@@ -21,7 +23,7 @@ for (const role of ["api", "worker"]) {
     const { code, stderr } = await run(role, some);
     assert.match(
       stderr,
-      /^deedhouse: the configuration is not complete:\n {2}DATABASE_URL is not set\n {2}DEEDHOUSE_REPLAY_DIR /,
+      /^deedhouse: these settings are wrong or unsafe:\n {2}DATABASE_URL is not set\n {2}DEEDHOUSE_REPLAY_DIR /,
     );
     assert.doesNotMatch(stderr, /\.ts:/);
     assert.equal(code, 2);
@@ -36,24 +38,22 @@ for (const role of ["api", "worker"]) {
 
   test(`the ${role} names the registry's file that it cannot use`, async () => {
     const file = join(folder, "no-list.json");
-    await writeFile(file, "{}");
+    await writeFile(file, "{}", { mode: 0o600 });
     const { code, stderr } = await run(role, { ...settings, DEEDHOUSE_REGISTRIES_FILE: file });
     assert.match(stderr, /^deedhouse: [^\n]*no-list\.json: it must be an array of profiles[^\n]*\n$/);
     assert.equal(code, 2);
   });
 
   test(`the ${role} says to migrate a database that has not been`, async (t) => {
-    await writeFile(settings.DEEDHOUSE_REGISTRIES_FILE, "[]");
     const { url } = await emptyDatabase(t);
-    const { code, stderr } = await run(role, { ...settings, DEEDHOUSE_DEPLOYMENT: "sandbox", DATABASE_URL: url });
-    assert.match(stderr, /^deedhouse: relation .*run deedhouse migrate first$/m);
-    assert.equal(code, 1);
+    const { code, stderr } = await run(role, { ...settings, DATABASE_URL: url });
+    assert.match(stderr, /^deedhouse: DATABASE_URL: the database lacks \d+ .*: run deedhouse migrate\n$/);
+    assert.equal(code, 2);
   });
 }
 
 for (const command of ["api", "worker", "migrate", "alarms list"]) {
   test(`${command} says that PostgreSQL is unreachable, and at which address`, async () => {
-    await writeFile(settings.DEEDHOUSE_REGISTRIES_FILE, "[]");
     const env = { ...surroundings, ...settings, DEEDHOUSE_LOG_LEVEL: "silent" };
     const { code, stderr } = await runTool(command.split(" "), { env });
     assert.match(

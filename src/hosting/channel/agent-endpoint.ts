@@ -92,9 +92,9 @@ export async function startAgentEndpoint(context: Context, options: AgentEndpoin
   return {
     port,
     url,
-    close: () => {
+    async close() {
       unfollow?.();
-      return server.close();
+      await server.close();
     },
   };
 }
