@@ -48,8 +48,7 @@ const pagesOfAll = newestFirst({
   name: "orders",
   total,
   keys: newestKeys,
-  // With LIMIT each row is looked up: a plan for any number of rows would read all orders and join them.
-  row: `FROM (SELECT ${selectedOrder} FROM orders WHERE order_code = chosen.code LIMIT 1) AS found`,
+  row: `FROM (SELECT ${selectedOrder} FROM orders WHERE order_code = chosen.code) AS found`,
   columns: orderColumns,
 });
 
