@@ -9,7 +9,7 @@ import { systemClock } from "#lib/clock.ts";
 import { Secret } from "#lib/secret.ts";
 import manifest from "../../package.json" with { type: "json" };
 import { buildDeb } from "../../tools/package/deb.ts";
-import { emptyDatabase } from "../harness/database.ts";
+import { startOwnServer } from "../harness/standby.ts";
 import { freePorts } from "../harness/free-ports.ts";
 import { sendSigned } from "../harness/signed-request.ts";
 import { shellBlocks } from "../pages/shell-blocks.ts";
@@ -59,7 +59,7 @@ test("its installation makes the user and the master key, and starts nothing", {
 });
 
 test("with a database and the commands of docs/deploy.md, it serves a signed request", { skip }, async (t) => {
-  const { url } = await emptyDatabase(t);
+  const { url } = await startOwnServer(t, { fsync: "on" });
   const [port = 0] = await freePorts(1);
   await root.shell(`printf '%s\\n' 'DATABASE_URL=${url}' DEEDHOUSE_API_PORT=${port} >>/etc/deedhouse/deedhouse.env
     install -d -o deedhouse -m 700 /var/lib/deedhouse`);

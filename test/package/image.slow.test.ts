@@ -11,7 +11,7 @@ import { systemClock } from "#lib/clock.ts";
 import { Secret } from "#lib/secret.ts";
 import { buildDeb } from "../../tools/package/deb.ts";
 import { repository } from "../../tools/package/stage.ts";
-import { emptyDatabase } from "../harness/database.ts";
+import { startOwnServer } from "../harness/standby.ts";
 import { freePorts } from "../harness/free-ports.ts";
 import { sendSigned } from "../harness/signed-request.ts";
 import { startRole } from "./service-process.ts";
@@ -59,7 +59,7 @@ async function containerWith(settings: Record<string, string>): Promise<string[]
 test("api and worker of the image run without rights, on a real database, and answer a signed request", {
   skip: reason,
 }, async (t) => {
-  const { url } = await emptyDatabase(t);
+  const { url } = await startOwnServer(t, { fsync: "on" });
   const [port = 0] = await freePorts(1);
   const [program, ...words] = await containerWith({
     DATABASE_URL: url,
