@@ -11,9 +11,9 @@ import { systemClock } from "#lib/clock.ts";
 import { Secret } from "#lib/secret.ts";
 import { buildDeb } from "../../tools/package/deb.ts";
 import { repository } from "../../tools/package/stage.ts";
-import { startOwnServer } from "../harness/standby.ts";
 import { freePorts } from "../harness/free-ports.ts";
 import { sendSigned } from "../harness/signed-request.ts";
+import { startOwnServer } from "../harness/standby.ts";
 import { startRole } from "./service-process.ts";
 
 const mirror = process.env.DEEDHOUSE_TEST_DEBIAN_MIRROR ?? "http://deb.debian.org/debian";

@@ -8,9 +8,9 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { generate } from "selfsigned";
-import { startOwnServer } from "../harness/standby.ts";
 import { type RunningSystem, repository, startSystem, systemFolder } from "../harness/running-system.ts";
 import { runSql } from "../harness/sql.ts";
+import { startOwnServer } from "../harness/standby.ts";
 import { confirmed, elsewhere, input, ownTests, refused, untilStopped } from "./command-table.ts";
 import { type ShellBlock, shellBlocks } from "./shell-blocks.ts";
 
