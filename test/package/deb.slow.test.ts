@@ -62,6 +62,7 @@ test("with a database and the commands of docs/deploy.md, it serves a signed req
   const { url } = await startOwnServer(t, { fsync: "on" });
   const [port = 0] = await freePorts(1);
   await root.shell(`printf '%s\\n' 'DATABASE_URL=${url}' DEEDHOUSE_API_PORT=${port} >>/etc/deedhouse/deedhouse.env
+    ${fromPage("echo DEEDHOUSE_SITE_DOMAIN")}
     install -d -o deedhouse -m 700 /var/lib/deedhouse`);
   const define = fromPage("as_service()");
   for (const command of ["as_service deedhouse migrate", "as_service deedhouse account create first"]) {

@@ -65,10 +65,11 @@ test("api and worker of the image run without rights, on a real database, and an
     DATABASE_URL: url,
     DEEDHOUSE_MASTER_KEY: `1:${randomBytes(32).toString("hex")}`,
     DEEDHOUSE_REGISTRIES_FILE: "/var/lib/deedhouse/registries.json",
+    DEEDHOUSE_SITE_DOMAIN: "sites.reseller.example",
     DEEDHOUSE_API_PORT: String(port),
   });
   const container = words.at(-3)!;
-  await writeFile(join(folder, "registries.json"), "[]");
+  await writeFile(join(folder, "registries.json"), "[]", { mode: 0o600 });
   const owner = ["--chown", `${imageUser}:${imageUser}`];
   await buildah("add", ...owner, container, join(folder, "registries.json"), "/var/lib/deedhouse/registries.json");
   const run = async (...args: string[]) =>
