@@ -6,6 +6,7 @@ import {
   checkBudgetMsOf,
   checkChannel,
   nameCheckOf,
+  newOwnerChannel,
   tokenOfQuestion,
 } from "#domains/registry/availability.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
@@ -17,27 +18,46 @@ const answerCheck = statement(
   { item: "int4", notified: "text" },
 );
 
-/** Answers from now on. A process that asked before this one listens asks again. @returns a function that stops it */
+const announce = statement(
+  "registry-new-owner",
+  `SELECT pg_notify('${newOwnerChannel}', $registry_id::text)::text AS notified`,
+  { notified: "text" },
+);
+
+/** Answers from now on. Who asked before this process listens asks again. @returns a function that stops it */
 export function answerChecks(sessions: RegistrySessions): () => void {
   const { context, profile } = sessions;
   const inProgress = new Set<string>();
-  return context.listener.on(checkChannel, (payload) => {
+  const stopped = new AbortController();
+  const stopListening = context.listener.on(checkChannel, (payload) => {
     for (const question of payload.split(",")) {
       const [id = "", registryId, name = "", purpose, token] = question.split(" ");
       // A process repeats a question whose answer takes long; the first one is still being answered.
       if (registryId !== profile.id || inProgress.has(id)) continue;
       inProgress.add(id);
       const asked = { id, name, purpose: purpose === "bulk-check" ? purpose : "check", token } as const;
-      answer(sessions, asked)
+      answer(sessions, asked, stopped.signal)
         .finally(() => inProgress.delete(id))
         .catch((error: unknown) => context.log.error({ err: error }, "a name check could not be answered"));
     }
   });
+  const announced = async () => {
+    await context.listener.listening();
+    await context.database.query(announce, { registry_id: profile.id });
+  };
+  announced().catch((error: unknown) =>
+    context.log.warn({ err: error, registry: profile.id }, "cannot say that the registry has a new session holder"),
+  );
+  return () => {
+    stopListening();
+    stopped.abort();
+  };
 }
 
 async function answer(
   { context, profile, pool }: RegistrySessions,
   { id, name, purpose, token }: { id: string; name: string; purpose: CheckPurpose; token: string | undefined },
+  stopped: AbortSignal,
 ): Promise<void> {
   if (!context.lease.isHeld()) return;
   const budgetMs = checkBudgetMsOf(context, purpose);
@@ -49,11 +69,11 @@ async function answer(
   const answered = await check().then(nameCheckOf, (error: Error) => {
     const why = { registry: profile.id, name, reason: error.message };
     context.log.warn(why, "the registry did not say whether a name is free");
-    return { availability: "unknown" } as const;
+    return undefined;
   });
-  // The next session holder has newer facts, and has received the same question.
-  if (!context.lease.isHeld()) return;
+  // The next session holder has newer facts, and gets the same question.
+  if (!context.lease.isHeld() || (!answered && stopped.aborted)) return;
   await context.database
-    .batched(answerCheck, { id, ...answered } satisfies CheckAnswer)
+    .batched(answerCheck, { id, ...(answered ?? { availability: "unknown" }) } satisfies CheckAnswer)
     .catch((error: unknown) => context.log.warn({ err: error }, "the answer to a name check could not be sent"));
 }

@@ -33,9 +33,12 @@ export function createLockClient(databaseUrl: string, applicationName: string): 
   });
 }
 
-/** @throws the driver's error */
+/** @throws the driver's error, and another one when the connection is ended meanwhile */
 export async function connectForLocks(client: Client): Promise<void> {
-  await client.connect();
+  // The driver never settles the connect of a client that is ended before it is connected (pg 8.23 lib/client.js).
+  const { promise: ended, reject } = Promise.withResolvers<never>();
+  client.once("end", () => reject(new Error("the connection was ended while it was opened")));
+  await Promise.race([client.connect(), ended]);
   await client.query(keepAliveOften);
 }
 

@@ -18,3 +18,8 @@ export const tryOwnerLock = `SELECT pg_try_advisory_lock(${lockArguments}) AS is
 /** SQL: whether a process owns the registry's sessions: by a lease that has not expired. */
 export const registryOwnerAlive = (registryId: string) =>
   `EXISTS (SELECT FROM registry_leases AS lease WHERE lease.registry_id = ${registryId} AND lease.expires_at > now())`;
+
+/** SQL: whether a process owned the registry's sessions so recently that its successor may be about to begin. */
+export const registryOwnerExpected = (registryId: string) =>
+  `EXISTS (SELECT FROM registry_leases AS lease
+     WHERE lease.registry_id = ${registryId} AND lease.expires_at > now() - interval '10 seconds')`;

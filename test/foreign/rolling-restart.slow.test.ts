@@ -6,7 +6,6 @@ import assert from "node:assert/strict";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { sleep } from "#lib/clock.ts";
 import { startApiProcess } from "../harness/api-process.ts";
 import { freePorts } from "../harness/free-ports.ts";
 import type { TestGateway, TestReseller } from "../harness/gateway.ts";
@@ -87,10 +86,6 @@ interface Clients {
   served: Record<string, number>;
   /** What those got that were not served, or not to the end. */
   lost: string[];
-  /** Registrations that got 503 while no worker held the registry, and were repeated when the answer says. */
-  repeated(): number;
-  /** Between two owners of a registry, a registration is refused; at any other time that would be a loss. */
-  workersRestart(): void;
   stop(): Promise<void>;
 }
 
@@ -100,8 +95,6 @@ function startClients(gateway: TestGateway, reseller: TestReseller, waiter: Test
   const over = new AbortController();
   const lost: string[] = [];
   const served: Record<string, number> = {};
-  let mayRepeat = false;
-  let repeated = 0;
   // Not by sendSigned, which refuses the headers that nginx adds.
   const send = async ({ key }: TestReseller, { method, target, body: content, headers: own }: Call) => {
     const body = content && JSON.stringify(content);
@@ -113,24 +106,16 @@ function startClients(gateway: TestGateway, reseller: TestReseller, waiter: Test
       ...(body !== undefined && { body }),
     });
     // An answer that is cut is an error here.
-    const text = await answer.text();
-    return { ...answered(answer), text };
+    return { status: answer.status, text: await answer.text() };
   };
   const work = async (kind: string, who: TestReseller, callOf: (turn: number) => Call) => {
     served[kind] = 0;
     for (let turn = 0; !over.signal.aborted; turn++) {
       const call = callOf(turn);
-      const how = await send(who, call)
-        .then(async (first) => {
-          if (!mayRepeat || first.status !== 503 || call.method !== "POST") return first;
-          repeated++;
-          await sleep(first.retryAfterMs, over.signal);
-          return send(who, call);
-        })
-        .then(
-          ({ status, text }) => (status < 300 ? "served" : `${status} ${text}`),
-          (error: Error) => String(error.cause ?? error),
-        );
+      const how = await send(who, call).then(
+        ({ status, text }) => (status < 300 ? "served" : `${status} ${text}`),
+        (error: Error) => String(error.cause ?? error),
+      );
       if (over.signal.aborted) return;
       if (how === "served") served[kind]! += 1;
       else lost.push(`${kind}: ${how}`);
@@ -161,21 +146,12 @@ function startClients(gateway: TestGateway, reseller: TestReseller, waiter: Test
   return {
     served,
     lost,
-    repeated: () => repeated,
-    workersRestart() {
-      mayRepeat = true;
-    },
     async stop() {
       over.abort();
       await working;
     },
   };
 }
-
-const answered = ({ status, headers }: Response) => ({
-  status,
-  retryAfterMs: Number(headers.get("retry-after") ?? 0) * 1_000,
-});
 
 const sum = (served: Record<string, number>) => Object.values(served).reduce((total, count) => total + count, 0);
 
@@ -240,10 +216,9 @@ for (const name of ["haproxy", "nginx"] as const) {
       }
     };
     await restartAll(apis);
-    clients.workersRestart();
     await restartAll(restartedWorkers);
     await clients.stop();
-    t.diagnostic(`${JSON.stringify(clients.served)}, ${clients.repeated()} repeated, ${clients.lost.length} lost`);
+    t.diagnostic(`${JSON.stringify(clients.served)}, ${clients.lost.length} lost`);
     assert.deepEqual(clients.lost, []);
     for (const [kind, count] of Object.entries(clients.served)) assert.ok(count > 0, `${kind}: none was served`);
   });

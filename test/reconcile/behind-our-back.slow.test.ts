@@ -131,6 +131,37 @@ test("a name with an unanswered command is not compared, because what it shows m
   hold.release({ execute: false });
 });
 
+test("a name between two commands of its delete is not compared: that it has lost its name servers is our work", async (t) => {
+  // The order waits for days before it tries again what the registry refuses once.
+  const waitMs = 5 * 24 * 60 * 60_000;
+  const stage = await startStage(t, { registry: { backoffFirstMs: waitMs, backoffMaxMs: waitMs } });
+  const { gateway, reseller } = stage;
+  await travelToNoon(stage);
+  await own(stage, name);
+  const servers = [{ name: `ns1.${name}`, addresses: ["193.0.14.129"] }];
+  const set = await order(stage, "PUT", `/domains/${name}/nameservers`, { name_servers: servers });
+  assert.equal((await gateway.settled(reseller, set)).status, "Finished");
+  gateway.registry.setFaults({ commands: [{ command: "host:delete", as: "refuse", code: 2305, times: 1 }] });
+  const location = await order(stage, "DELETE", `/domains/${name}?confirm=${name}`);
+  const refused = "SELECT FROM order_history WHERE event = 'disputed'";
+  await until("the host was not deleted", async () => (await runSql(gateway.databaseUrl, refused)).length > 0);
+  assert.equal(gateway.registry.store.domains.find(name)?.delegation, undefined);
+  await assertRefused(gateway, ["domains", "sync", name], 3, /an order about the name is in progress: try again/);
+  const before = stage.clock.now();
+  await stage.travel(nightDays);
+  const looked = "SELECT FROM domains WHERE domain_name = $1 AND looked_at > $2";
+  await until(
+    "the night has passed",
+    async () => (await runSql(gateway.databaseUrl, looked, [name, before])).length === 1,
+  );
+  const changes = async () => (await history(stage)).filter(({ event }) => event === "changed-at-registry");
+  assert.deepEqual(await changes(), []);
+  await stage.travel(waitMs / (24 * 60 * 60_000));
+  assert.equal((await gateway.settled(reseller, location)).status, "Finished");
+  assert.deepEqual(await changes(), []);
+  assert.deepEqual(await openAlarms(stage), []);
+});
+
 test("name servers that we have set raise the alarm when somebody else replaces them, and their addresses do not", async (t) => {
   const stage = await startStage(t);
   const { gateway, reseller } = stage;

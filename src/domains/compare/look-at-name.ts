@@ -16,7 +16,7 @@ import { type Absence, reasonOfAbsence, restorableUntil, seeAbsence, seePresence
 import { isUnknownCode, noteCode } from "#domains/compare/seen-auth-code.ts";
 import { askGlue, type Glue } from "#domains/name-servers/host-objects.ts";
 import { hasHostCommands, isBelow } from "#domains/name-servers/wanted.ts";
-import { isLookHeld, onName } from "#domains/orders/turns.ts";
+import { isChangedByOrder, isLookHeld, onName } from "#domains/orders/turns.ts";
 import { type ShownDomain, shownOf, takeShown, withGlue } from "#domains/portfolio/rows.ts";
 import { askInfo, askOnce } from "#domains/registry/ask.ts";
 import { assertLeaseStands, type RegistrySessions } from "#domains/registry/sessions.ts";
@@ -188,6 +188,7 @@ async function compare(
   if (!held) return { ...found, in_portfolio: false, differences: [], is_taken_over: false };
   // A command, or a later look, came between the question and its answer.
   if ((held.shown_at && held.shown_at > since) || (await isLookHeld(tx, name, since))) return heldBack;
+  if (takesOver && (await isChangedByOrder(tx, name))) return heldBack;
   const now = context.clock.now();
   const comparable = datedBy(held, shown, now);
   const differences = differencesOf(held satisfies LastShown, comparable);

@@ -11,6 +11,9 @@ import type { Order } from "#domains/orders/order.ts";
 import type { RegistrySessions } from "#domains/registry/sessions.ts";
 import { createSerialQueue } from "#lib/queues/serial-queue.ts";
 
+/** RFC 5730 §3: result codes of commands that were not executed. From 2400 on, a fault of the server has ended the command. */
+const refusals = "BETWEEN 2000 AND 2399";
+
 /** SQL: whether a command of the order `other` may still be executed. */
 const mayBeExecuted = `(other.phase IS NOT DISTINCT FROM 'verify'
      OR EXISTS (SELECT FROM attempts WHERE attempts.order_id = other.id AND answered_at IS NULL))`;
@@ -105,6 +108,24 @@ const lookHold = statement(
 export async function isLookHeld(tx: Pick<Transaction, "query">, name: string, since: Date): Promise<boolean> {
   const [row] = await tx.query(lookHold, { name, since });
   return row?.is_held ?? false;
+}
+
+const changedByOrder = statement(
+  "name-changed-by-order",
+  `SELECT EXISTS (
+     SELECT FROM orders AS other JOIN attempts ON attempts.order_id = other.id
+     WHERE ${isAboutName} AND (result_code ${refusals}) IS NOT TRUE
+   ) AS is_changed`,
+  { is_changed: "bool" },
+);
+
+/**
+ * Whether an open order about the name has sent a command that was not refused: how the name differs may be its work, even between
+ * two of its commands.
+ */
+export async function isChangedByOrder(tx: Pick<Transaction, "query">, name: string): Promise<boolean> {
+  const [row] = await tx.query(changedByOrder, { name });
+  return row?.is_changed ?? false;
 }
 
 /** Runs a step while no other step of the name runs. */

@@ -117,6 +117,7 @@ async function findVerdict(
       return { availability: "unknown", reason: "The registry of this suffix is unavailable; ask again later." };
     case "paused":
     case "limit-reached":
+    case "unowned":
     case "unknown":
       return target ? askRegistry(context, target.registry.id, name) : { availability: "unknown" };
   }

@@ -5,7 +5,7 @@ import type { ContactRefs } from "#domains/contacts/stored.ts";
 import { isPaidLimitReached } from "#domains/orders/paid-orders.ts";
 import type { Target } from "#domains/registry/target.ts";
 import type { DomainName } from "#lib/domain-name.ts";
-import { registryOwnerAlive } from "#locks/owner-lock.ts";
+import { registryOwnerAlive, registryOwnerExpected } from "#locks/owner-lock.ts";
 import { expectedSecondsDefault } from "#registry/registries.ts";
 import type { Caller } from "#use-case/use-case.ts";
 
@@ -25,10 +25,10 @@ export function usualSeconds(context: Context, registryId: string, median: numbe
   return context.registries.find(({ id }) => id === registryId)?.expectedSeconds ?? expectedSecondsDefault;
 }
 
-/** The owner of a registry's sessions has ended; a successor takes over within seconds. */
-const ownerRetrySeconds = 5;
+/** The registry's sessions have no owner; a successor takes over within seconds. */
+export const ownerRetrySeconds = 5;
 
-/** The first that applies, in this order. Only of an `unknown` or a `paused` name can the registry say more. */
+/** The first that applies, in this order. Only of an `unknown`, an `unowned` or a `paused` name can the registry say more. */
 export type Standing =
   /** On the operator's block list. */
   | { kind: "blocked" }
@@ -44,6 +44,8 @@ export type Standing =
   | { kind: "maintained" | "down"; retrySeconds: number }
   /** An operator has to end the pause of creates. */
   | { kind: "paused" }
+  /** The owner of the registry's sessions has just ended, and its successor has not begun. */
+  | { kind: "unowned" }
   | { kind: "unknown" };
 
 export interface NameFacts {
@@ -100,8 +102,9 @@ function standingOf(found: FactsRow, { resellerId, now, isServed }: Asked): Stan
   if (found.circuit_open_until !== null && found.circuit_open_until > now) {
     return { kind: "down", retrySeconds: secondsUntil(found.circuit_open_until) };
   }
-  if (!found.has_owner) return { kind: "down", retrySeconds: ownerRetrySeconds };
-  return { kind: found.creates_paused_reason === null ? "unknown" : "paused" };
+  if (!found.expects_owner) return { kind: "down", retrySeconds: ownerRetrySeconds };
+  if (found.creates_paused_reason !== null) return { kind: "paused" };
+  return { kind: found.has_owner ? "unknown" : "unowned" };
 }
 
 const columns = {
@@ -118,6 +121,7 @@ const columns = {
   creates_paused_reason: "text?",
   maintenance_until: "timestamptz?",
   has_owner: "bool",
+  expects_owner: "bool",
   median_seconds: "int4?",
 } as const;
 
@@ -143,6 +147,7 @@ const facts = statement(
      CASE WHEN registry.maintenance_from <= asked.at AND registry.maintenance_until > asked.at
        THEN registry.maintenance_until END AS maintenance_until,
      ${registryOwnerAlive("asked.registry_id")} AS has_owner,
+     ${registryOwnerExpected("asked.registry_id")} AS expects_owner,
      median.seconds AS median_seconds
    FROM asked
    JOIN median ON median.suffix = asked.suffix

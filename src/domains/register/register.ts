@@ -21,7 +21,7 @@ import {
 } from "#domains/name-servers/wanted.ts";
 import { paidLimitReached } from "#domains/orders/paid-orders.ts";
 import { byteaText, commitOrder } from "#domains/register/commit-order.ts";
-import { findNameFacts } from "#domains/register/name-facts.ts";
+import { findNameFacts, ownerRetrySeconds } from "#domains/register/name-facts.ts";
 import { askAvailability, textOfObstacle } from "#domains/registry/availability.ts";
 import { findTarget, type Target } from "#domains/registry/target.ts";
 import { ApiError, invalidField, unavailable } from "#errors.ts";
@@ -127,7 +127,7 @@ export const registerDomain: UseCase = {
     const allocationToken = parseAllocationToken(asked.allocation_token);
     const nameServers = asked.name_servers && parseNameServers(asked.name_servers);
     const target = findTarget(context, name);
-    const { live, expectedSeconds } = await checkFacts(context, request, name, target);
+    const { live, isUnowned, expectedSeconds } = await checkFacts(context, request, name, target);
     if (live) {
       refuseOtherContacts(context, request, given, live);
       if (asked.dry_run) return answerDryRun(request, { domain_name: name, order_code: live.orderCode });
@@ -141,7 +141,7 @@ export const registerDomain: UseCase = {
     const years = checkYears(registry, asked.years);
     const delegation = await divideNameServers(context, asker, nameServers);
     const checkedAt = context.clock.now();
-    const fee = await checkAvailability(context, registry, name, allocationToken);
+    const fee = await checkAvailability(context, registry, name, { allocationToken, isUnowned });
     if (fee && years !== registry.periodYears) throw pricedForOtherYears(registry);
     const registration = {
       name,
@@ -255,14 +255,15 @@ function parseRequestedName(text: string): DomainName {
 
 /**
  * Checks everything that the database knows.
- * @returns the caller's own live order for the name, if there is one, and how long such an order takes
+ * @returns the caller's own live order for the name, if there is one, whether the registry's sessions have no owner at the moment, and
+ * how long such an order takes
  */
 async function checkFacts(
   context: Context,
   request: UseCaseRequest,
   name: DomainName,
   target: Target | undefined,
-): Promise<{ live: LiveOrder | undefined; expectedSeconds: number }> {
+): Promise<{ live: LiveOrder | undefined; isUnowned: boolean; expectedSeconds: number }> {
   const { hasProfile, expectedSeconds, standing } = await findNameFacts(context, request.caller, name, target);
   if (!hasProfile) {
     throw new ApiError("bad_request", {
@@ -276,7 +277,7 @@ async function checkFacts(
     case "blocked":
       throw blocked(context, name);
     case "own-order":
-      return { live: standing, expectedSeconds };
+      return { live: standing, isUnowned: false, expectedSeconds };
     case "own":
       throw alreadyYours(request, standing.orderCode);
     case "taken":
@@ -289,8 +290,9 @@ async function checkFacts(
       throw unavailable(standing.retrySeconds, registryDown);
     case "paused":
       throw unavailable(pausedRetrySeconds, registryDown);
+    case "unowned":
     case "unknown":
-      return { live: undefined, expectedSeconds };
+      return { live: undefined, isUnowned: standing.kind === "unowned", expectedSeconds };
   }
 }
 
@@ -321,9 +323,9 @@ async function checkAvailability(
   context: Context,
   registry: RegistryProfile,
   name: DomainName,
-  allocationToken: Secret | undefined,
+  { allocationToken, isUnowned }: { allocationToken: Secret | undefined; isUnowned: boolean },
 ) {
-  const asked = await askAvailability(context, registry.id, name, { allocationToken });
+  const asked = await askAvailability(context, registry.id, name, { allocationToken, isUnowned });
   const { availability, fee, obstacle, takesTokens } = asked;
   if (allocationToken && takesTokens === false) {
     throw invalidField("allocation_token", "The registry of this name takes no allocation tokens: leave it out.");
@@ -332,6 +334,7 @@ async function checkAvailability(
     throw invalidField("allocation_token", "The registry does not allocate this name with this token.");
   }
   if (availability === "taken") throw new ApiError("domain_availability_taken");
+  if (availability === "unknown" && isUnowned) throw unavailable(ownerRetrySeconds, registryDown);
   if (availability === "unknown") throw new ApiError("domain_availability_lookuperror");
   if (availability === "refused") {
     const text = obstacle

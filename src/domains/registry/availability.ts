@@ -17,6 +17,8 @@ import type { PricedAvailability } from "#registry/premium.ts";
 export const checkChannel = "name_check";
 /** Its payload: a JSON array of `CheckAnswer`. */
 export const checkAnswerChannel = "registry_check_answer";
+/** Its payload: the id of a registry whose sessions have a new owner, which has not heard the questions before. */
+export const newOwnerChannel = "registry_new_owner";
 
 /** A question's id has 12 characters, so that the answers of one batch fit into the 8,000 bytes of a notification. */
 const idBytes = 9;
@@ -101,54 +103,87 @@ export function checkBudgetMsOf({ checkBudgetMs }: Pick<Context, "checkBudgetMs"
   return purpose === "bulk-check" ? bulkPatience * checkBudgetMs : checkBudgetMs;
 }
 
-/** The callers that wait for an answer, by the question's id: each notification is parsed once for all of them. */
-const askersOf = new WeakMap<Listener, Map<string, (answer: NameCheck) => void>>();
+/** How long a question waits for an owner of the registry's sessions. */
+const ownerWaitMs = 3_000;
 
-function askers(listener: Listener): Map<string, (answer: NameCheck) => void> {
+interface Asker {
+  registryId: string;
+  answer(answer: NameCheck): void;
+  /** Once: sessions that pass from one owner to another all the time must not keep anybody waiting. */
+  askNewOwner: (() => void) | undefined;
+}
+
+/** The callers that wait for an answer, by the question's id: each notification is parsed once for all of them. */
+const askersOf = new WeakMap<Listener, Map<string, Asker>>();
+
+function askers(listener: Listener): Map<string, Asker> {
   const known = askersOf.get(listener);
   if (known) return known;
-  const waiting = new Map<string, (answer: NameCheck) => void>();
+  const waiting = new Map<string, Asker>();
   askersOf.set(listener, waiting);
   listener.on(checkAnswerChannel, (payload) => {
-    for (const { id, ...answer } of JSON.parse(payload) as CheckAnswer[]) waiting.get(id)?.(answer);
+    for (const { id, ...answer } of JSON.parse(payload) as CheckAnswer[]) waiting.get(id)?.answer(answer);
+  });
+  listener.on(newOwnerChannel, (registryId) => {
+    for (const asker of waiting.values()) {
+      if (asker.registryId !== registryId) continue;
+      asker.askNewOwner?.();
+      asker.askNewOwner = undefined;
+    }
   });
   return waiting;
 }
 
+interface AskOptions {
+  purpose?: CheckPurpose;
+  allocationToken?: Secret | undefined;
+  /** Whether the sessions have no owner at the moment: then the question waits for the next one first. */
+  isUnowned?: boolean;
+}
+
 /**
  * Asks the registry, and waits for its answer no longer than the budget. Halfway it asks again: the owner misses a question while
- * it reconnects to the database.
+ * it reconnects to the database. When the sessions get another owner meanwhile, that one is asked, and has the whole budget.
  * @returns "unknown" when no answer came in time
  */
 export async function askAvailability(
   context: Context,
   registryId: string,
   name: string,
-  { purpose = "check", allocationToken }: { purpose?: CheckPurpose; allocationToken?: Secret | undefined } = {},
+  { purpose = "check", allocationToken, isUnowned = false }: AskOptions = {},
 ): Promise<NameCheck> {
   const budgetMs = checkBudgetMsOf(context, purpose);
   const id = context.random.bytes(idBytes).toString("base64url");
   const waiting = askers(context.listener);
   const { promise, resolve } = Promise.withResolvers<NameCheck>();
-  waiting.set(id, resolve);
   const token = allocationToken && context.sealer.seal(questionRow(id), allocationToken).toString("base64url");
   const ask = async () => {
     // Otherwise it could miss the answer.
     await context.listener.listening();
     await context.database.batched(askCheck, { id, registry_id: registryId, domain_name: name, purpose, token });
   };
-  const halfOver = setTimeout(() => {
+  const askAgain = () => {
     ask().catch(() => {});
-  }, budgetMs / 2);
-  const budgetOver = setTimeout(() => {
+  };
+  const giveUp = () => {
     context.log.warn({ registry: registryId, name }, "the registry did not answer in time whether a name is free");
     resolve({ availability: "unknown" });
-  }, budgetMs);
+  };
+  let timers: NodeJS.Timeout[] = [];
+  const waitFor = (waitMs: number) => {
+    for (const timer of timers) clearTimeout(timer);
+    timers = [setTimeout(askAgain, waitMs / 2), setTimeout(giveUp, waitMs)];
+  };
+  const askNewOwner = () => {
+    waitFor(budgetMs);
+    askAgain();
+  };
+  waiting.set(id, { registryId, answer: resolve, askNewOwner });
+  waitFor(isUnowned ? ownerWaitMs : budgetMs);
   try {
     return await Promise.race([promise, ask().then(() => promise)]);
   } finally {
-    clearTimeout(halfOver);
-    clearTimeout(budgetOver);
+    for (const timer of timers) clearTimeout(timer);
     waiting.delete(id);
   }
 }
