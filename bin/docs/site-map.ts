@@ -69,6 +69,7 @@ export function siteMap(
           entries: entries(
             ["Deploy", "deploy"],
             ["Operating", "operating"],
+            ["High availability", "ha"],
             ["Runbook", "runbook"],
             ["Metrics", "metrics"],
             ["Registries", "registries"],

@@ -30,10 +30,12 @@ export async function startApiProcess(
   settings: Record<string, string> = {},
 ): Promise<ApiProcess> {
   const folder = await mkdtemp(join(tmpdir(), "deedhouse-api-"));
-  const registries = gateway.context.registries.map(({ id, host, port, servername, registrarId, suffixes }) => {
-    const password = registrarPassword;
-    return { id, host, port, servername, registrarId, password, suffixes, caFile: gateway.registry.caFile };
-  });
+  const registries = gateway.context.registries.map(
+    ({ id, host, port, servername, registrarId, suffixes, lockNewNames }) => {
+      const connection = { host, port, servername, registrarId, password: registrarPassword };
+      return { id, ...connection, suffixes, lockNewNames, caFile: gateway.registry.caFile };
+    },
+  );
   await writeFile(join(folder, "registries.json"), JSON.stringify(registries));
   const environment = {
     ...process.env,

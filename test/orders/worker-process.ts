@@ -47,11 +47,13 @@ export interface WorkersOptions {
   models?: Pick<RegistryEntry, "dataModel" | "hostModel">;
   /** Further arguments of the workers' Node. */
   nodeArguments?: string[];
+  /** A migrated database of the test's own. */
+  databaseUrl?: string;
 }
 
 /** A gateway whose workers are processes; all of them are gone after the test. */
 export async function startWithWorkers(t: Scope, options: WorkersOptions = {}) {
-  const { node = false, sandbox: settings = {}, models = {}, nodeArguments = [] } = options;
+  const { node = false, sandbox: settings = {}, models = {}, nodeArguments = [], databaseUrl } = options;
   const sandbox = { ...settings, ...models } as Partial<Settings>;
   const profile = { ...options.profile, ...models };
   const processes = new Set<WorkerProcess>();
@@ -59,7 +61,7 @@ export async function startWithWorkers(t: Scope, options: WorkersOptions = {}) {
   t.after(() => Promise.all([...processes].map((worker) => worker.kill())));
   const { lockNewNames = false } = profile;
   const registry = { transformTimeoutMs: 500, pollIntervalMs: 50, lockNewNames, ...models } as Partial<RegistryProfile>;
-  const gateway = await startTestGateway(t, { worker: false, node, sandbox, registry });
+  const gateway = await startTestGateway(t, { worker: false, node, sandbox, registry, databaseUrl });
   const folder = await mkdtemp(join(tmpdir(), "deedhouse-workers-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const workers: Workers = {

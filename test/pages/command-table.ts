@@ -1,5 +1,7 @@
 /** What the commands of the documentation need, beyond a running system, and which of them no test can run. */
 
+const haCluster = "needs the cluster's packages; test/ha/machines.slow.test.ts runs the script";
+
 /** They are not run here. Each has the reason, and where something runs what it does. */
 export const elsewhere: Readonly<Record<string, string>> = {
   "npm ci && npm start": "installs this folder again; .ci/run runs npm ci, and this test runs what npm start runs",
@@ -35,6 +37,13 @@ export const elsewhere: Readonly<Record<string, string>> = {
     "needs root; test/package/deb.slow.test.ts installs the package and runs it in a system that only it sees",
   "npm install --global --ignore-scripts ./deedhouse-0.1.0.tgz":
     "needs the package; test/package/tarball.slow.test.ts runs the same",
+  "apt-get install -y etcd-server patroni postgresql-15 haproxy": "needs root; .ci/run installs them",
+  "bash ops/ha/cluster.sh start /var/tmp/ha": haCluster,
+  "bash ops/ha/cluster.sh show /var/tmp/ha": haCluster,
+  "bash ops/ha/cluster.sh kill /var/tmp/ha db1": haCluster,
+  "bash ops/ha/cluster.sh boot /var/tmp/ha db1": haCluster,
+  "bash ops/ha/cluster.sh switchover /var/tmp/ha": haCluster,
+  "bash ops/ha/cluster.sh stop /var/tmp/ha": haCluster,
   "docker build --file ops/Dockerfile --tag deedhouse build": "needs an engine of containers",
   "cd ops && mkdir --mode 700 secrets": "writes into the repository",
   'echo "1:$(openssl rand -hex 32)" > secrets/master.key': "writes into the repository",

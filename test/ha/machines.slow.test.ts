@@ -1,0 +1,36 @@
+/** A machine of the database's cluster fails, or hands the primary's role over. */
+import assert from "node:assert/strict";
+import { type Fault, testFaults } from "./play.ts";
+
+const faults: Fault[] = [
+  {
+    name: "the primary's machine is killed",
+    async cause({ cluster }) {
+      const machine = await cluster.primary();
+      await cluster.run("kill", machine);
+      return () => cluster.run("boot", machine);
+    },
+  },
+  {
+    name: "it freezes, and comes back when another one is the primary",
+    async cause({ cluster }) {
+      const machine = await cluster.primary();
+      await cluster.run("freeze", machine);
+      return async () => {
+        const successor = await cluster.primary();
+        await cluster.run("thaw", machine);
+        await cluster.run("wait");
+        assert.equal(await cluster.primary(), successor, "it must not take over again");
+      };
+    },
+  },
+  {
+    name: "a planned switchover",
+    async cause({ cluster }) {
+      await cluster.run("switchover");
+      return async () => {};
+    },
+  },
+];
+
+testFaults("the database's cluster loses its primary, and no acknowledged registration", faults);
