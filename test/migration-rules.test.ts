@@ -8,7 +8,7 @@ interface Rule {
   /** Part of a statement that must not be in a migration. */
   found: RegExp;
   instead: string;
-  /** Of an expand only: a contract may take things away. */
+  /** Of an expand only: a contract may remove things. */
   ofExpands?: boolean;
   /** A table that the same file creates is empty, and nobody uses it. */
   exceptNew?: boolean;
@@ -19,7 +19,7 @@ const constant = String.raw`(?:'[^']*'|-?[\d.]+|true|false|NULL|ARRAY\[\])`;
 const rules: readonly Rule[] = [
   {
     found: /\bDROP (?:TABLE|COLUMN|TYPE|FUNCTION|CONSTRAINT|NOT NULL)\b|\bRENAME\b/,
-    instead: "the release before still uses it: take it away in a contract of a later release",
+    instead: "the release before still uses it: remove it in a contract of a later release",
     ofExpands: true,
   },
   { found: /\bALTER (?:COLUMN )?\w+ (?:SET DATA )?TYPE\b/, instead: "it rewrites the table: add a column" },

@@ -124,7 +124,7 @@ test("leaves the schema of a newer release as it is, with its functions, and ref
   await assert.rejects(migrateWith({}), {
     name: "MigrationError",
     message:
-      "The database has applied 0003-c.sql, a contract of a newer release, which took away what this release uses: start that release, or a later one.",
+      "The database has applied 0003-c.sql, a contract of a newer release, which removed what this release uses: start that release, or a later one.",
   });
 });
 

@@ -162,7 +162,7 @@ async function refuseForeign(client: Client): Promise<void> {
 const selectHistory = `SELECT number, name, sha256, coalesce(to_jsonb(migrations) ->> 'level', 'expand') AS level
   FROM migrations ORDER BY number`;
 
-/** A process of an older release would read or write what a contract takes away. @throws MigrationError */
+/** A process of an older release would read or write what a contract removes. @throws MigrationError */
 async function refuseOlder(client: Client): Promise<void> {
   if (!(await hasTable(client, "processes"))) return;
   const { rows } = await client.query<{ host: string; role: string; pid: number; release: string; seconds: number }>(
@@ -176,7 +176,7 @@ async function refuseOlder(client: Client): Promise<void> {
       `the ${role} of release ${theirs} on ${host} (process ${pid}), seen ${seconds} s ago`,
   );
   throw new MigrationError(
-    `A contract takes away what older releases use, and these run: ${list.join("; ")}. Upgrade them to ${release} first; one that was killed is forgotten after ${seenMinutes} minutes.`,
+    `A contract removes what older releases use, and these run: ${list.join("; ")}. Upgrade them to ${release} first; one that was killed is forgotten after ${seenMinutes} minutes.`,
   );
 }
 

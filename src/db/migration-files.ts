@@ -16,7 +16,7 @@ export interface SqlFile {
   sha256: string;
 }
 
-/** An expand is one that the release before bears; a contract takes away what only older releases use. */
+/** An expand is one that the release before bears; a contract removes what only older releases use. */
 export type Level = "expand" | "contract";
 
 export interface Migration extends SqlFile {
@@ -130,4 +130,4 @@ export function comparePending(migrations: Migration[], history: Applied[]): Pen
 }
 
 const unknownContract = ({ name }: Applied) =>
-  `The database has applied ${name}, a contract of a newer release, which took away what this release uses: start that release, or a later one.`;
+  `The database has applied ${name}, a contract of a newer release, which removed what this release uses: start that release, or a later one.`;

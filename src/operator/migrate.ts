@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { Migrated } from "#db/migrate.ts";
 import { asFailure, type OperatorOptions, operatorCommand } from "#operator/command.ts";
 import { CommandFailure, exitCodes, guarded } from "../../client/cli/failures.ts";
-import { printFields, printJson } from "../../client/cli/output.ts";
+import { note, printFields, printJson } from "../../client/cli/output.ts";
 
 export function addMigrateCommand(program: Command): void {
   operatorCommand(
@@ -10,7 +10,7 @@ export function addMigrateCommand(program: Command): void {
     "migrate",
     "migrate the database to this version's schema; deedhouse start does this automatically",
   )
-    .option("--contract", "also take away what only older releases use; refused while one of them runs")
+    .option("--contract", "also remove what only older releases use; refused while one of them runs")
     .addHelpText(
       "after",
       "\nExamples:\n  DATABASE_URL=postgres://… deedhouse migrate\n  DATABASE_URL=postgres://… deedhouse migrate --contract",
@@ -21,8 +21,7 @@ export function addMigrateCommand(program: Command): void {
           import("#operator/context.ts"),
           import("#db/migrate.ts"),
         ]);
-        const say = (sentence: string) => void process.stderr.write(`deedhouse: ${sentence}\n`);
-        const applied = await migrate(findDatabase(data), { contract, say }).catch((error: Error) => {
+        const applied = await migrate(findDatabase(data), { contract, say: note }).catch((error: Error) => {
           const failure = asFailure(error);
           throw failure === error ? new CommandFailure(error.message, exitCodes.refused) : failure;
         });
