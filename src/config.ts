@@ -354,7 +354,7 @@ export function outsideEnvironment(own: Record<string, string>): NodeJS.ProcessE
 export function operatorEnvironment(environment: NodeJS.ProcessEnv = process.env) {
   return {
     deployment: environment.DEEDHOUSE_DEPLOYMENT,
-    databaseUrl: environment.DATABASE_URL,
+    databaseUrl: readSetting(environment, "DATABASE_URL"),
     masterKeys: readSetting(environment, "DEEDHOUSE_MASTER_KEY"),
     registriesFile: environment.DEEDHOUSE_REGISTRIES_FILE,
   };

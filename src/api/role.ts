@@ -56,19 +56,7 @@ export async function startApi(config: Config): Promise<Role> {
   const metrics = startMetrics({ role: "api", clock, log, readFacts: () => readFacts(context) });
   // The alarm about missing workers has to arrive without one.
   const alarmMessages = await startAlarmMessages(context, config.databaseUrl, config.alarmChannels);
-  const serverOptions: ServerOptions = {
-    stopping: stopping.signal,
-    isSandbox: config.deployment === "sandbox",
-    host: config.apiHost,
-    port: config.apiPort,
-    replayGuard,
-    windowSeconds,
-    sourceFailuresMax: config.sourceFailuresMax,
-    tls: config.apiTls,
-    proxies: config.proxies,
-    connectionsMax: config.connectionsMax,
-    shares: config.sourceShares,
-  };
+  const serverOptions = { ...optionsOf(config), replayGuard, stopping: stopping.signal };
   const server = await startServer(context, serverOptions);
   const serve = server.useCertificate;
   const unfollow = config.apiTls && followCertificate(context, { subject: "the api", served: config.apiTls, serve });
@@ -95,10 +83,7 @@ export async function startApi(config: Config): Promise<Role> {
     async close() {
       stopping.abort();
       server.drain();
-      log.info(
-        { forMs: config.drainMs },
-        "the API drains: it answers, closes each connection after its answer, and is not ready",
-      );
+      log.info({ forMs: config.drainMs }, "the API drains: it answers, closes connections, and is not ready");
       // A load balancer learns it from /readyz, and sends no new request when the port closes.
       await sleep(config.drainMs);
       unfollow?.();
@@ -115,6 +100,20 @@ export async function startApi(config: Config): Promise<Role> {
       metrics.close();
       await context.close();
     },
+  };
+}
+
+function optionsOf(config: Config): Omit<ServerOptions, "replayGuard" | "stopping"> {
+  return {
+    isSandbox: config.deployment === "sandbox",
+    host: config.apiHost,
+    port: config.apiPort,
+    windowSeconds: config.signatureWindowSeconds,
+    sourceFailuresMax: config.sourceFailuresMax,
+    tls: config.apiTls,
+    proxies: config.proxies,
+    connectionsMax: config.connectionsMax,
+    shares: config.sourceShares,
   };
 }
 

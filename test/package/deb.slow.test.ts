@@ -9,9 +9,9 @@ import { systemClock } from "#lib/clock.ts";
 import { Secret } from "#lib/secret.ts";
 import manifest from "../../package.json" with { type: "json" };
 import { buildDeb } from "../../tools/package/deb.ts";
-import { emptyDatabase } from "../harness/database.ts";
 import { freePorts } from "../harness/free-ports.ts";
 import { sendSigned } from "../harness/signed-request.ts";
+import { startOwnServer } from "../harness/standby.ts";
 import { shellBlocks } from "../pages/shell-blocks.ts";
 import { type ScratchRoot, scratchRoot, whyNoScratchRoot } from "./scratch-root.ts";
 import { startRole } from "./service-process.ts";
@@ -59,9 +59,10 @@ test("its installation makes the user and the master key, and starts nothing", {
 });
 
 test("with a database and the commands of docs/deploy.md, it serves a signed request", { skip }, async (t) => {
-  const { url } = await emptyDatabase(t);
+  const { url } = await startOwnServer(t, { fsync: "on" });
   const [port = 0] = await freePorts(1);
   await root.shell(`printf '%s\\n' 'DATABASE_URL=${url}' DEEDHOUSE_API_PORT=${port} >>/etc/deedhouse/deedhouse.env
+    ${fromPage("echo DEEDHOUSE_SITE_DOMAIN")}
     install -d -o deedhouse -m 700 /var/lib/deedhouse`);
   const define = fromPage("as_service()");
   for (const command of ["as_service deedhouse migrate", "as_service deedhouse account create first"]) {

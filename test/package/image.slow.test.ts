@@ -11,9 +11,9 @@ import { systemClock } from "#lib/clock.ts";
 import { Secret } from "#lib/secret.ts";
 import { buildDeb } from "../../tools/package/deb.ts";
 import { repository } from "../../tools/package/stage.ts";
-import { emptyDatabase } from "../harness/database.ts";
 import { freePorts } from "../harness/free-ports.ts";
 import { sendSigned } from "../harness/signed-request.ts";
+import { startOwnServer } from "../harness/standby.ts";
 import { startRole } from "./service-process.ts";
 
 const mirror = process.env.DEEDHOUSE_TEST_DEBIAN_MIRROR ?? "http://deb.debian.org/debian";
@@ -59,16 +59,17 @@ async function containerWith(settings: Record<string, string>): Promise<string[]
 test("api and worker of the image run without rights, on a real database, and answer a signed request", {
   skip: reason,
 }, async (t) => {
-  const { url } = await emptyDatabase(t);
+  const { url } = await startOwnServer(t, { fsync: "on" });
   const [port = 0] = await freePorts(1);
   const [program, ...words] = await containerWith({
     DATABASE_URL: url,
     DEEDHOUSE_MASTER_KEY: `1:${randomBytes(32).toString("hex")}`,
     DEEDHOUSE_REGISTRIES_FILE: "/var/lib/deedhouse/registries.json",
+    DEEDHOUSE_SITE_DOMAIN: "sites.reseller.example",
     DEEDHOUSE_API_PORT: String(port),
   });
   const container = words.at(-3)!;
-  await writeFile(join(folder, "registries.json"), "[]");
+  await writeFile(join(folder, "registries.json"), "[]", { mode: 0o600 });
   const owner = ["--chown", `${imageUser}:${imageUser}`];
   await buildah("add", ...owner, container, join(folder, "registries.json"), "/var/lib/deedhouse/registries.json");
   const run = async (...args: string[]) =>

@@ -1,13 +1,15 @@
 /** Compose and Kubernetes, as far as they can be read without an engine: their settings, secrets and rights are ours. */
 import assert from "node:assert/strict";
 import { execFile, spawnSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
 import { parse, parseAllDocuments } from "yaml";
 import { repository } from "../../tools/package/stage.ts";
+import { startOwnServer } from "../harness/standby.ts";
 
 const settings = await readFile(join(repository, "src/config.ts"), "utf8");
 /** A file can be the setting itself, or contain its value. */
@@ -53,6 +55,37 @@ test("compose.yaml gives api and worker settings that there are, secrets that it
   const journals = ["api-1", "api-2"].map((name) => services[name]!.volumes![0]!.split(":")[0]!);
   assert.equal(new Set(journals).size, 2, "two apis never share the journal of nonces");
   assert.ok(journals.every((name) => name in volumes));
+});
+
+/** The settings of a pod, as the file for kustomize has them. */
+async function kubernetesSettings(): Promise<Record<string, string>> {
+  const { configMapGenerator } = parse(await readFile(join(repository, "ops/kubernetes/kustomization.yaml"), "utf8"));
+  return Object.fromEntries(configMapGenerator[0].literals.map((literal: string) => literal.split("=")));
+}
+
+test("the settings of Compose and of Kubernetes are all that production demands", async (t) => {
+  const { url } = await startOwnServer(t, { fsync: "on" });
+  const folder = await mkdtemp(join(tmpdir(), "deedhouse-settings-"));
+  t.after(() => rm(folder, { recursive: true }));
+  const secrets = {
+    "database-url": url,
+    "master.key": `1:${randomBytes(32).toString("hex")}`,
+    "registries.json": "[]",
+  };
+  for (const [name, text] of Object.entries(secrets)) await writeFile(join(folder, name), text, { mode: 0o600 });
+  const compose = parse(await readFile(join(repository, "ops/compose.yaml"), "utf8"), { merge: true }) as Compose;
+  for (const environment of [compose.services["api-1"]!.environment, await kubernetesSettings()]) {
+    const env: Record<string, string> = { PATH: process.env.PATH!, DEEDHOUSE_REPLAY_DIR: folder };
+    for (const [name, value] of Object.entries(environment)) {
+      const file = Object.keys(secrets).find((secret) => secret.slice(0, 6) === basename(value).slice(0, 6));
+      const isOfReader = value.startsWith(`\${${name}:?`);
+      env[name] = name.endsWith("_FILE") ? join(folder, file!) : isOfReader ? "sites.reseller.example" : value;
+    }
+    for (const command of ["migrate", "check-config"]) {
+      const { status, stderr } = spawnSync(process.execPath, [join(repository, "bin/deedhouse.ts"), command], { env });
+      assert.equal(status, 0, `${command}: ${stderr}`);
+    }
+  }
 });
 
 interface Workload {

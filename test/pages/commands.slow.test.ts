@@ -8,14 +8,15 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { generate } from "selfsigned";
-import { emptyDatabase } from "../harness/database.ts";
 import { type RunningSystem, repository, startSystem, systemFolder } from "../harness/running-system.ts";
 import { runSql } from "../harness/sql.ts";
+import { startOwnServer } from "../harness/standby.ts";
 import { confirmed, elsewhere, input, ownTests, refused, untilStopped } from "./command-table.ts";
 import { type ShellBlock, shellBlocks } from "./shell-blocks.ts";
 
 const folder = await systemFolder({ after });
-const { url: otherDatabase } = await emptyDatabase({ after });
+// Production refuses a server that may lose what it has acknowledged.
+const { url: otherDatabase } = await startOwnServer({ after }, { fsync: "on" });
 let system: RunningSystem;
 /** What a reader replaces, and by what. */
 let placeholders: [text: string, real: string][];
