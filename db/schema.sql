@@ -776,6 +776,15 @@ TABLE poll_messages
   CREATE INDEX poll_messages_received ON public.poll_messages USING btree (received_at, registry_id, message_id)
   CREATE INDEX poll_messages_waiting ON public.poll_messages USING btree (received_at, registry_id, message_id) WHERE (needs_operator AND (done_at IS NULL))
 
+TABLE processes WITH (fillfactor=50)
+  host text NOT NULL
+  role text NOT NULL
+  pid integer NOT NULL
+  release text NOT NULL
+  started_at timestamp with time zone NOT NULL
+  seen_at timestamp with time zone NOT NULL
+  CONSTRAINT processes_pkey PRIMARY KEY (host, role, pid)
+
 TABLE registries
   id text NOT NULL
   circuit_open_until timestamp with time zone

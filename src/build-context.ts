@@ -11,6 +11,7 @@ import { parseRanges } from "#lib/net/address-ranges.ts";
 import { createNameLookups } from "#lib/net/name-lookups.ts";
 import { bcryptCost, createPasswordQueue } from "#lib/queues/password-queue.ts";
 import { systemRandom } from "#lib/random.ts";
+import { release } from "#lib/release.ts";
 import { createSealer, parseNamedKey } from "#lib/sealed-secret.ts";
 import { refuseMistakes } from "#lib/settings.ts";
 import { loadRegistries } from "#registry/registries.ts";
@@ -39,7 +40,7 @@ export function buildContext(config: Config, role: string): OpenContext {
     url: config.databaseUrl,
     transactionsMax,
     ...(role === "api" && { lockTimeoutMs: requestLockTimeoutMs }),
-    applicationName: `deedhouse-${role}`,
+    applicationName: `deedhouse-${role} ${release}`,
     demands: config.databaseDemands,
     log,
   });

@@ -68,6 +68,7 @@ export function siteMap(
           text: "Operator's guide",
           entries: entries(
             ["Deploy", "deploy"],
+            ["Upgrade", "upgrade"],
             ["Operating", "operating"],
             ["High availability", "ha"],
             ["Runbook", "runbook"],

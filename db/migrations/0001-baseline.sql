@@ -1,3 +1,4 @@
+-- expand
 -- The schema of 0.1.0, the first version. Functions are in db/functions. db/README.md says how the schema is kept.
 --
 -- Names and identifiers are COLLATE "C": the lists are promised in byte order (and byte comparison is the quickest).

@@ -21,6 +21,7 @@ import { createDatabaseWatch } from "#watch/database.ts";
 import { lookAtDisks, ownLogFile } from "#watch/disk-space.ts";
 import { lookAround, startWatch } from "#watch/look-around.ts";
 import { watchLostCommits } from "#watch/lost-commits.ts";
+import { recordProcess } from "#watch/processes.ts";
 
 /** From SIGTERM on: then what is in progress is cut, and the rest of the time is for closing everything else. */
 const finishMsMax = 25_000;
@@ -37,6 +38,7 @@ export async function startApi(config: Config): Promise<Role> {
   const { databaseUrl: url, databaseDemands: demands } = config;
   const databaseWatch = createDatabaseWatch(context, { url, demands, role: "api" });
   await databaseWatch.start();
+  const processRow = await recordProcess(context, "api");
   const { clock, log, database } = context;
   const windowSeconds = config.signatureWindowSeconds;
   const replayGuard = createReplayGuard({ journalDir: config.replayDir, clock, log, windowSeconds });
@@ -94,7 +96,7 @@ export async function startApi(config: Config): Promise<Role> {
       ]);
       if (cut > 0) log.warn({ requests: cut }, "requests in progress were cut, because the API stops");
       replayGuard.close();
-      await status.close();
+      await Promise.all([status.close(), processRow.close()]);
       metrics.close();
       await context.close();
     },

@@ -4,6 +4,7 @@ import { checkDatabase } from "#db/check-database.ts";
 import { createDatabase } from "#db/database.ts";
 import { DatabaseUnavailable } from "#db/errors.ts";
 import { listMissingMigrations } from "#db/migrate.ts";
+import { MigrationError } from "#db/migration-files.ts";
 import { statement } from "#db/statement.ts";
 import { createLog } from "#lib/log.ts";
 import { type Sealer, UnreadableSecret } from "#lib/sealed-secret.ts";
@@ -33,7 +34,8 @@ export async function databaseMistakes(config: Config, role: string, sealer: Sea
     return sealer ? await masterKeyMistakes(databaseUrl, sealer) : [];
   } catch (error) {
     if (error instanceof DatabaseUnavailable) throw error;
-    return [(error as Error).message];
+    const { message } = error as Error;
+    return [error instanceof MigrationError ? `DATABASE_URL: ${message}` : message];
   }
 }
 

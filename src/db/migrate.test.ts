@@ -3,8 +3,11 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { MigrationError, migrate } from "#db/migrate.ts";
+import { Client } from "pg";
+import { type MigrateOptions, migrate } from "#db/migrate.ts";
+import { MigrationError } from "#db/migration-files.ts";
 import { lastCommitWithEarlierFormats } from "#lib/earlier-format.ts";
+import { release } from "#lib/release.ts";
 import { emptyDatabase, testDatabase } from "../../test/harness/database.ts";
 import { runSql } from "../../test/harness/sql.ts";
 
@@ -16,10 +19,16 @@ async function workshop(t: TestContext) {
   const { url } = await emptyDatabase(t);
   return {
     url,
-    write: (name: string, sql: string) => writeFile(join(folder, "migrations", name), sql),
+    write: (name: string, sql: string, head = "-- expand") =>
+      writeFile(join(folder, "migrations", name), `${head}\n${sql}`),
     writeFunction: (name: string, sql: string) => writeFile(join(folder, "functions", name), sql),
     remove: (name: string) => rm(join(folder, "migrations", name)),
-    migrate: () => migrate(url, { folder }),
+    /** What it has applied. */
+    migrate: async () => {
+      const { functions, migrations } = await migrate(url, { folder });
+      return { functions, migrations };
+    },
+    migrateWith: (options: MigrateOptions) => migrate(url, { folder, ...options }),
   };
 }
 
@@ -98,16 +107,146 @@ test("a migration that fails changes nothing, nor do those before it, and all ca
   assert.deepEqual(await migrate(), { functions: ["answer.sql"], migrations: ["0001-a.sql", "0002-b.sql"] });
 });
 
-test("refuses a database with applied files that this version does not know", async (t) => {
-  const { write, remove, migrate } = await workshop(t);
+test("leaves the schema of a newer release as it is, with its functions, and refuses one with its contracts", async (t) => {
+  const { url, write, writeFunction, remove, migrateWith } = await workshop(t);
   await write("0001-a.sql", "CREATE TABLE thing (name text)");
   await write("0002-b.sql", "CREATE TABLE other (name text)");
-  await migrate();
+  await writeFunction("answer.sql", answering(2));
+  await migrateWith({});
   await remove("0002-b.sql");
-  await assert.rejects(
-    migrate(),
-    /0002-b\.sql, which this version of Deedhouse does not know: start a version at least/,
+  await writeFunction("answer.sql", answering(1));
+  assert.deepEqual(await migrateWith({}), { functions: [], migrations: [], contracts: [], newer: ["0002-b.sql"] });
+  assert.equal(await answerOf(url), 2);
+  await write("0002-b.sql", "CREATE TABLE other (name text)");
+  await write("0003-c.sql", "ALTER TABLE thing DROP COLUMN name", "-- contract");
+  await migrateWith({ contract: true });
+  await remove("0003-c.sql");
+  await assert.rejects(migrateWith({}), {
+    name: "MigrationError",
+    message:
+      "The database has applied 0003-c.sql, a contract of a newer release, which removed what this release uses: start that release, or a later one.",
+  });
+});
+
+test("a contract waits for --contract, except on an empty database, and later expands do not wait for it", async (t) => {
+  const { url, write, migrateWith } = await workshop(t);
+  await write("0001-a.sql", "CREATE TABLE thing (name text, old text)");
+  await write("0002-b.sql", "ALTER TABLE thing DROP COLUMN old", "-- contract");
+  const { migrations } = await migrateWith({});
+  assert.deepEqual(migrations, ["0001-a.sql", "0002-b.sql"]);
+  await write("0003-c.sql", "ALTER TABLE thing DROP COLUMN name", "-- contract");
+  await write("0004-d.sql", "ALTER TABLE thing ADD COLUMN size int");
+  const expanded = { functions: [], migrations: ["0004-d.sql"], contracts: ["0003-c.sql"], newer: [] };
+  assert.deepEqual(await migrateWith({}), expanded);
+  assert.deepEqual(await migrateWith({}), { ...expanded, migrations: [] });
+  assert.deepEqual(await migrateWith({ contract: true }), {
+    functions: [],
+    migrations: ["0003-c.sql"],
+    contracts: [],
+    newer: [],
+  });
+  const columns = "SELECT column_name AS name FROM information_schema.columns WHERE table_name = 'thing'";
+  assert.deepEqual(await runSql(url, columns), [{ name: "size" }]);
+});
+
+test("refuses contracts while an older release was seen in the last 2 minutes, and says where", async (t) => {
+  const { url, write, migrateWith } = await workshop(t);
+  await write(
+    "0001-a.sql",
+    "CREATE TABLE processes (host text, role text, pid int, release text, started_at timestamptz, seen_at timestamptz)",
   );
+  await migrateWith({});
+  await write("0002-b.sql", "CREATE TABLE other (name text)");
+  await write("0003-c.sql", "DROP TABLE other", "-- contract");
+  const [older, newer, seen] = ["0.0.9", "99.0.0", (ago: string) => `now() - interval '${ago}'`];
+  await runSql(
+    url,
+    `INSERT INTO processes VALUES ('web-1', 'api', 17, '${older}', now(), ${seen("30 seconds")}),
+       ('web-2', 'worker', 18, '${older}', now(), ${seen("3 minutes")}), ('web-3', 'api', 19, '${release}', now(), now()),
+       ('web-4', 'api', 20, '${newer}', now(), now())`,
+  );
+  await assert.rejects(migrateWith({ contract: true }), (error: Error) => {
+    assert.match(error.message, /: the api of release 0\.0\.9 on web-1 \(process 17\), seen 3\d s ago\. Upgrade them/);
+    assert.doesNotMatch(error.message, /web-[234]/);
+    return error instanceof MigrationError;
+  });
+  assert.deepEqual((await migrateWith({})).migrations, ["0002-b.sql"], "it applied something before it refused");
+  await runSql(url, "DELETE FROM processes WHERE host = 'web-1'");
+  assert.deepEqual((await migrateWith({ contract: true })).migrations, ["0003-c.sql"]);
+});
+
+test("a table that is in use is asked for again, and everybody else waits for 2 s at most", async (t) => {
+  const { url, write, writeFunction, migrate, migrateWith } = await workshop(t);
+  await write("0001-a.sql", "CREATE TABLE thing (name text)");
+  await migrate();
+  await write("0002-b.sql", "CREATE TABLE other (name text)");
+  await write("0003-c.sql", "ALTER TABLE thing ADD COLUMN size int");
+  await writeFunction("answer.sql", answering(1));
+  const holder = new Client({ connectionString: url });
+  await holder.connect();
+  await holder.query("BEGIN; SELECT FROM thing");
+  const left = "SELECT to_regclass('other') AS other, to_regproc('answer') AS answer";
+  await assert.rejects(
+    migrateWith({ lockPatienceMs: 0 }),
+    /^MigrationError: 0003-c\.sql failed and changed nothing: in 2 s, it did not get the lock of a table\./,
+  );
+  assert.deepEqual(await runSql(url, left), [{ other: null, answer: null }]);
+  const said: string[] = [];
+  const waiting = Promise.withResolvers<void>();
+  const migrated = migrateWith({ say: (sentence) => waiting.resolve(void said.push(sentence)) });
+  await waiting.promise;
+  // Its turn is over, so a write does not wait for it.
+  await runSql(url, "INSERT INTO thing VALUES ('a')");
+  await holder.query("COMMIT");
+  await holder.end();
+  assert.deepEqual((await migrated).migrations, ["0002-b.sql", "0003-c.sql"]);
+  assert.match(said[0]!, /^0003-c\.sql waits for a table that others use: attempt 2 in 1 s$/);
+});
+
+test("an index is built without a transaction, and built again when its build was interrupted", async (t) => {
+  const { url, write, migrate, migrateWith } = await workshop(t);
+  const alone = "-- expand, without a transaction";
+  await write("0001-a.sql", "CREATE TABLE thing (name text); INSERT INTO thing VALUES ('a'), ('a')");
+  await write(
+    "0002-b.sql",
+    "-- Names are looked up.\nCREATE UNIQUE INDEX CONCURRENTLY thing_name ON thing (name);",
+    alone,
+  );
+  await write("0003-c.sql", "ALTER TABLE thing ADD CONSTRAINT short CHECK (length(name) < 9) NOT VALID");
+  await write("0004-d.sql", "ALTER TABLE thing VALIDATE CONSTRAINT short", alone);
+  await assert.rejects(migrate(), /0002-b\.sql failed .*could not create unique index/);
+  const valid = "SELECT indisvalid AS is_valid FROM pg_index WHERE indexrelid = 'thing_name'::regclass";
+  assert.deepEqual(await runSql(url, valid), [{ is_valid: false }]);
+  await runSql(url, "DELETE FROM thing WHERE ctid = (SELECT min(ctid) FROM thing)");
+  const said: string[] = [];
+  const { migrations } = await migrateWith({ say: (sentence) => said.push(sentence) });
+  assert.deepEqual(migrations, ["0002-b.sql", "0003-c.sql", "0004-d.sql"]);
+  assert.match(said.join("\n"), /the index thing_name is invalid/);
+  assert.deepEqual(await runSql(url, valid), [{ is_valid: true }]);
+  // Killed between the build and its record.
+  await runSql(url, "DELETE FROM migrations WHERE number > 1; ALTER TABLE thing DROP CONSTRAINT short");
+  assert.deepEqual((await migrate()).migrations, migrations);
+});
+
+test("two processes may build an index at once: the second one waits in no transaction", async (t) => {
+  const { write, migrate } = await workshop(t);
+  await write("0001-a.sql", "CREATE TABLE thing (name text)");
+  await migrate();
+  await write("0002-b.sql", "CREATE INDEX CONCURRENTLY thing_name ON thing (name)", "-- expand, without a transaction");
+  const results = await Promise.all([migrate(), migrate(), migrate()]);
+  assert.deepEqual(
+    results.flatMap(({ migrations }) => migrations),
+    ["0002-b.sql"],
+  );
+});
+
+test("refuses a file without a level, and one without a transaction that does more than one thing", async (t) => {
+  const { write, migrate } = await workshop(t);
+  await write("0001-a.sql", "CREATE TABLE thing (name text)", "-- A table.");
+  await assert.rejects(migrate(), /0001-a\.sql does not say its level: begin it with "-- expand"/);
+  const two = "CREATE INDEX CONCURRENTLY one ON thing (name); CREATE INDEX CONCURRENTLY two ON thing (name)";
+  await write("0001-a.sql", two, "-- expand, without a transaction");
+  await assert.rejects(migrate(), /0001-a\.sql runs without a transaction, so it may only be one/);
 });
 
 test("refuses an applied file that has changed", async (t) => {

@@ -1,71 +1,79 @@
-import { createHash } from "node:crypto";
-import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client } from "pg";
 import { requireDatabase } from "#db/check-database.ts";
 import { translateError } from "#db/errors.ts";
-import { earlierFormat } from "#lib/earlier-format.ts";
+import { type Appliers, applyAlone, applyInTransaction } from "#db/migration-apply.ts";
+import {
+  type Applied,
+  comparePending,
+  type Migration,
+  MigrationError,
+  type PendingMigrations,
+  readMigrations,
+  readSqlFiles,
+  type SqlFile,
+} from "#db/migration-files.ts";
+import { sleep } from "#lib/clock.ts";
+import { isOlder, release } from "#lib/release.ts";
 
 export interface MigrateOptions {
   /** The folder with `migrations` and `functions`. Default: db/ of this repository. */
   folder?: string;
+  /** Applies contracts, too, unless a process of an older release was seen lately. */
+  contract?: boolean;
+  /** Gets a sentence when something has to be waited for. */
+  say?: (sentence: string) => void;
+  /** For all attempts to get a table's lock. Default: ten minutes. */
+  lockPatienceMs?: number;
 }
 
-/** The database does not match this version's files; the message says what to do. */
-export class MigrationError extends Error {
-  override readonly name = "MigrationError";
-}
-
-interface SqlFile {
-  /** The file's name. */
-  name: string;
-  sql: string;
-  sha256: string;
-}
-
-interface Migration extends SqlFile {
-  number: number;
-}
-
-interface Applied {
-  number: number;
-  name: string;
-  sha256: string;
+export interface Migrated {
+  functions: string[];
+  migrations: string[];
+  /** Contracts that wait for `contract`. */
+  contracts: string[];
+  /** Migrations of a newer release, whose schema stays as it is. */
+  newer: string[];
 }
 
 /** What a database lacks. */
-interface Pending {
+interface Pending extends PendingMigrations {
   functions: SqlFile[];
-  migrations: Migration[];
+  isEmpty: boolean;
 }
 
 const defaultFolder = fileURLToPath(new URL("../../db", import.meta.url));
 
 /** An arbitrary number, the same in every version: a migrating process holds this advisory lock. */
 const migrationLock = 6_301_120_947;
-
-/** While a migration waits for a table, every later query on that table waits behind it. */
-const lockTimeoutMs = 5_000;
-
+const lockAgainMs = 200;
+const lockPatienceMsDefault = 10 * 60_000;
 const connectionTimeoutMs = 5_000;
+/** A process writes its row several times in this time. */
+const seenMinutes = 2;
 
 /**
  * Brings the database to the schema of this version, as db/README.md says: replaces the functions whose files have changed, then
- * applies each new migration in order, all in one transaction. Several processes may call it at once.
- * @returns the names of the files applied now
- * @throws MigrationError when the database belongs to another program, or has applied a migration that this version lacks or
- * has with other content; UnfitDatabase; DatabaseUnavailable
+ * applies each new migration in order. Several processes may call it at once. Where a newer release has migrated, nothing is done.
+ * @throws MigrationError when the database belongs to another program, has applied a contract that this version lacks or a
+ * migration with other content, or when an older release still runs; UnfitDatabase; DatabaseUnavailable
  */
-export async function migrate(
-  url: string,
-  { folder = defaultFolder }: MigrateOptions = {},
-): Promise<{ functions: string[]; migrations: string[] }> {
+export async function migrate(url: string, options: MigrateOptions = {}): Promise<Migrated> {
+  const { folder = defaultFolder, contract = false, say = () => {}, lockPatienceMs = lockPatienceMsDefault } = options;
   return onDatabase(url, async (client) => {
-    await client.query("SELECT pg_advisory_lock($1)", [migrationLock]);
-    const pending = await findPending(client, folder);
-    await applyAll(client, pending);
-    return { functions: namesOf(pending.functions), migrations: namesOf(pending.migrations) };
+    await takeTurn(client, say);
+    const { functions, expands, contracts, unknown, isEmpty } = await findPending(client, folder);
+    if (unknown.length > 0) {
+      return { functions: [], migrations: [], contracts: namesOf(contracts), newer: namesOf(unknown) };
+    }
+    if (contract) await refuseOlder(client);
+    // Nothing runs on an empty database, so there each file is applied in its place.
+    const all = isEmpty ? [...expands, ...contracts].sort((one, other) => one.number - other.number) : expands;
+    const migrations = contract && !isEmpty ? [...all, ...contracts] : all;
+    await applyAll({ client, say, lockPatienceMs }, functions, migrations);
+    const left = contracts.filter((each) => !migrations.includes(each));
+    return { functions: namesOf(functions), migrations: namesOf(migrations), contracts: namesOf(left), newer: [] };
   });
 }
 
@@ -74,35 +82,28 @@ export async function migrate(
  * @throws as `migrate` does
  */
 export async function listPendingFiles(url: string): Promise<string[]> {
-  const { functions, migrations } = await onDatabase(url, (client) => findPending(client, defaultFolder));
-  return namesOf([...migrations, ...functions]);
+  const { functions, expands, unknown } = await onDatabase(url, (client) => findPending(client, defaultFolder));
+  return unknown.length > 0 ? [] : namesOf([...expands, ...functions]);
 }
 
 /**
- * The migrations of this release that the database lacks. A newer release may have replaced functions and added migrations, and
- * processes of this one go on there.
+ * The expands of this release that the database lacks. A newer release may have replaced functions and added expands, and processes
+ * of this one go on there.
  * @throws as `migrate` does
  */
 export async function listMissingMigrations(url: string): Promise<string[]> {
-  const [migrations, applied] = await Promise.all([
-    readMigrations(join(defaultFolder, "migrations")),
-    onDatabase(url, async (client) => {
-      await refuseForeign(client);
-      const { rows } = await client.query<{ is_there: boolean }>(
-        "SELECT to_regclass('migrations') IS NOT NULL AS is_there",
-      );
-      return rows[0]?.is_there ? (await client.query<Applied>(selectHistory)).rows : [];
-    }),
-  ]);
-  const numbers = new Set(applied.map(({ number }) => number));
-  return namesOf(migrations.filter(({ number }) => !numbers.has(number)));
+  return onDatabase(url, async (client) => namesOf((await readPending(client, defaultFolder)).expands));
 }
 
-const namesOf = (files: SqlFile[]) => files.map(({ name }) => name);
+const namesOf = (files: readonly { name: string }[]) => files.map(({ name }) => name);
 
 async function onDatabase<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
   await requireDatabase(url, "migrate");
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: connectionTimeoutMs });
+  const client = new Client({
+    connectionString: url,
+    application_name: `deedhouse-migrate ${release}`,
+    connectionTimeoutMillis: connectionTimeoutMs,
+  });
   client.on("error", () => {});
   try {
     await client.connect();
@@ -115,18 +116,36 @@ async function onDatabase<T>(url: string, work: (client: Client) => Promise<T>):
   }
 }
 
+/** Asks again, because an index that another process builds waits for every statement that waits. */
+async function takeTurn(client: Client, say: (sentence: string) => void): Promise<void> {
+  for (let asked = 0; ; asked++) {
+    const { rows } = await client.query<{ mine: boolean }>("SELECT pg_try_advisory_lock($1) AS mine", [migrationLock]);
+    if (rows[0]?.mine) return;
+    if (asked === 0) say("another process migrates this database: waiting until it has ended");
+    await sleep(lockAgainMs);
+  }
+}
+
 async function findPending(client: Client, folder: string): Promise<Pending> {
-  await refuseForeign(client);
-  const { rows: tables } = await client.query<{ name: string }>(
-    "SELECT relname AS name FROM pg_class WHERE oid = ANY (ARRAY[to_regclass('migrations'), to_regclass('applied_functions')])",
-  );
-  const has = (table: string) => tables.some(({ name }) => name === table);
-  const history = has("migrations") ? (await client.query<Applied>(selectHistory)).rows : [];
-  const migrations = pendingMigrations(await readMigrations(join(folder, "migrations")), history);
-  const known = has("applied_functions") ? (await client.query<SqlFile>(selectFunctions)).rows : [];
+  const pending = await readPending(client, folder);
+  const known = (await hasTable(client, "applied_functions"))
+    ? (await client.query<SqlFile>("SELECT name, sha256 FROM applied_functions")).rows
+    : [];
   const hashes = new Map(known.map(({ name, sha256 }) => [name, sha256]));
-  const functions = await readFiles(join(folder, "functions"));
-  return { migrations, functions: functions.filter(({ name, sha256 }) => hashes.get(name) !== sha256) };
+  const functions = await readSqlFiles(join(folder, "functions"));
+  return { ...pending, functions: functions.filter(({ name, sha256 }) => hashes.get(name) !== sha256) };
+}
+
+async function readPending(client: Client, folder: string): Promise<PendingMigrations & { isEmpty: boolean }> {
+  await refuseForeign(client);
+  const history = (await hasTable(client, "migrations")) ? (await client.query<Applied>(selectHistory)).rows : [];
+  const migrations = await readMigrations(join(folder, "migrations"));
+  return { ...comparePending(migrations, history), isEmpty: history.length === 0 };
+}
+
+async function hasTable(client: Client, table: string): Promise<boolean> {
+  const { rows } = await client.query<{ has: boolean }>("SELECT to_regclass($1) IS NOT NULL AS has", [table]);
+  return rows[0]!.has;
 }
 
 /** Another program's DATABASE_URL, left in the environment, must not get our tables. */
@@ -139,8 +158,27 @@ async function refuseForeign(client: Client): Promise<void> {
   throw new MigrationError("The database contains tables of another program: give Deedhouse an empty database.");
 }
 
-const selectHistory = "SELECT number, name, sha256 FROM migrations ORDER BY number";
-const selectFunctions = "SELECT name, sha256 FROM applied_functions";
+/** A database that was made before levels has no such column, and no contracts. */
+const selectHistory = `SELECT number, name, sha256, coalesce(to_jsonb(migrations) ->> 'level', 'expand') AS level
+  FROM migrations ORDER BY number`;
+
+/** A process of an older release would read or write what a contract removes. @throws MigrationError */
+async function refuseOlder(client: Client): Promise<void> {
+  if (!(await hasTable(client, "processes"))) return;
+  const { rows } = await client.query<{ host: string; role: string; pid: number; release: string; seconds: number }>(
+    `SELECT host, role, pid, release, extract(epoch FROM now() - seen_at)::int AS seconds FROM processes
+     WHERE seen_at > now() - interval '${seenMinutes} minutes' ORDER BY host, role, pid`,
+  );
+  const older = rows.filter((each) => isOlder(each.release, release));
+  if (older.length === 0) return;
+  const list = older.map(
+    ({ host, role, pid, release: theirs, seconds }) =>
+      `the ${role} of release ${theirs} on ${host} (process ${pid}), seen ${seconds} s ago`,
+  );
+  throw new MigrationError(
+    `A contract removes what older releases use, and these run: ${list.join("; ")}. Upgrade them to ${release} first; one that was killed is forgotten after ${seenMinutes} minutes.`,
+  );
+}
 
 const createTables = `
   CREATE TABLE IF NOT EXISTS migrations (
@@ -149,103 +187,34 @@ const createTables = `
     sha256 text NOT NULL,
     applied_at timestamptz NOT NULL DEFAULT now()
   );
+  ALTER TABLE migrations ADD COLUMN IF NOT EXISTS level text NOT NULL DEFAULT 'expand';
   CREATE TABLE IF NOT EXISTS applied_functions (
     name text PRIMARY KEY,
     sha256 text NOT NULL,
     applied_at timestamptz NOT NULL DEFAULT now()
   )`;
 
-async function readFiles(folder: string): Promise<SqlFile[]> {
-  const names = (await readdir(folder)).filter((name) => name.endsWith(".sql")).sort();
-  return Promise.all(
-    names.map(async (name) => {
-      const sql = await readFile(join(folder, name), "utf8");
-      return { name, sql, sha256: createHash("sha256").update(sql).digest("hex") };
-    }),
-  );
-}
-
-async function readMigrations(folder: string): Promise<Migration[]> {
-  const migrations: Migration[] = [];
-  for (const file of await readFiles(folder)) {
-    const { name } = file;
-    const number = Number(/^(\d{4})-[a-z0-9-]+\.sql$/.exec(name)?.[1]);
-    if (!number) throw new MigrationError(`${name} is not named like 0001-what-it-does.sql: rename it.`);
-    if (migrations.at(-1)?.number === number) {
-      throw new MigrationError(`${migrations.at(-1)?.name} and ${name} have the same number: renumber the later one.`);
-    }
-    migrations.push({ ...file, number });
-  }
-  return migrations;
-}
-
-/** The first migration of the schema that 0.1.0 replaced. */
-const earlierFirst = "0001-gateway.sql";
-
-function pendingMigrations(migrations: Migration[], history: Applied[]): Migration[] {
-  if (history[0]?.name === earlierFirst && migrations[0]?.name !== earlierFirst) {
-    throw new MigrationError(
-      earlierFormat("The database has a schema", "start with another --data folder or an empty database"),
-    );
-  }
-  const files = new Map(migrations.map((migration) => [migration.number, migration]));
-  for (const applied of history) {
-    const file = files.get(applied.number);
-    if (!file) {
-      throw new MigrationError(
-        `The database has applied ${applied.name}, which this version of Deedhouse does not know: start a version at least as new as the one that ran last.`,
-      );
-    }
-    if (file.sha256 !== applied.sha256) {
-      throw new MigrationError(
-        `${file.name} has changed since it was applied to this database: restore the file and put the change into a new one.`,
-      );
-    }
-    files.delete(applied.number);
-  }
-  const latest = history.at(-1);
-  const pending = [...files.values()];
-  const overtaken = pending.find((migration) => latest && migration.number < latest.number);
-  if (overtaken) {
-    throw new MigrationError(
-      `${overtaken.name} comes before ${latest?.name}, which this database has already applied: give it the next free number.`,
-    );
-  }
-  return pending;
-}
-
-/** All or nothing, so that no process runs with functions of one version and tables of another. */
-async function applyAll(client: Client, { functions, migrations }: Pending): Promise<void> {
+/**
+ * All or nothing, so that no process runs with functions of one version and tables of another. Only a file that runs alone divides
+ * it: what comes before is committed first.
+ */
+async function applyAll(appliers: Appliers, functions: SqlFile[], migrations: Migration[]): Promise<void> {
   if (functions.length + migrations.length === 0) return;
-  await client.query("BEGIN");
-  await client.query(createTables);
-  await client.query(`SET LOCAL lock_timeout = ${lockTimeoutMs}`);
-  // A function may need a table that one of the migrations creates.
-  await client.query("SET LOCAL check_function_bodies = off");
-  for (const file of functions) {
-    await apply(client, file);
-    await client.query(
-      `INSERT INTO applied_functions (name, sha256) VALUES ($1, $2)
-       ON CONFLICT (name) DO UPDATE SET sha256 = excluded.sha256, applied_at = now()`,
-      [file.name, file.sha256],
-    );
-  }
-  await client.query("RESET check_function_bodies");
+  let together: Migration[] = [];
+  let isFirst = true;
+  const applyTogether = async () => {
+    if (!isFirst && together.length === 0) return;
+    const preparation = isFirst ? createTables : "";
+    await applyInTransaction(appliers, { preparation, functions: isFirst ? functions : [], migrations: together });
+    isFirst = false;
+    together = [];
+  };
   for (const migration of migrations) {
-    await apply(client, migration);
-    await client.query("INSERT INTO migrations (number, name, sha256) VALUES ($1, $2, $3)", [
-      migration.number,
-      migration.name,
-      migration.sha256,
-    ]);
+    if (!migration.isAlone) together.push(migration);
+    else {
+      await applyTogether();
+      await applyAlone(appliers, migration);
+    }
   }
-  await client.query("COMMIT");
-}
-
-async function apply(client: Client, { name, sql }: SqlFile): Promise<void> {
-  try {
-    await client.query(sql);
-  } catch (error) {
-    throw new MigrationError(`${name} failed and changed nothing: ${(error as Error).message}`, { cause: error });
-  }
+  await applyTogether();
 }

@@ -12,6 +12,7 @@ import { createDatabaseWatch } from "#watch/database.ts";
 import { lookAtDisks, ownLogFile } from "#watch/disk-space.ts";
 import { startWatch } from "#watch/look-around.ts";
 import { watchLostCommits } from "#watch/lost-commits.ts";
+import { recordProcess } from "#watch/processes.ts";
 
 /** The role `worker`. */
 export async function startWorkerRole(config: Config): Promise<Role> {
@@ -19,6 +20,7 @@ export async function startWorkerRole(config: Config): Promise<Role> {
   const { databaseUrl: url, databaseDemands: demands } = config;
   const databaseWatch = createDatabaseWatch(context, { url, demands, role: "worker" });
   await databaseWatch.start();
+  const processRow = await recordProcess(context, "worker");
   await noteRestore(context);
   const losses = watchLostCommits(context);
   const { clock, log } = context;
@@ -41,7 +43,7 @@ export async function startWorkerRole(config: Config): Promise<Role> {
     ready: status.ready,
     async close() {
       await Promise.all([worker.close(), watch.close(), alarmMessages.close(), losses.close()]);
-      await status.close();
+      await Promise.all([status.close(), processRow.close()]);
       metrics.close();
       await context.close();
     },

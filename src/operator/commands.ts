@@ -40,6 +40,7 @@ export const operatorCommands: readonly CommandPart[] = [
   { groups: ["openapi"], load: async () => (await import("#operator/openapi.ts")).addOpenApiCommand },
   { groups: ["check-config"], load: async () => (await import("#operator/check-config.ts")).addCheckConfigCommand },
   { groups: ["ready"], load: async () => (await import("#operator/ready.ts")).addReadyCommand },
+  { groups: ["release"], load: async () => (await import("#operator/release.ts")).addReleaseCommand },
   { groups: ["migrate"], load: async () => (await import("#operator/migrate.ts")).addMigrateCommand },
 ];
 

@@ -67,3 +67,10 @@ export async function dumpDatabase(url: string): Promise<string> {
   const selects = tables.map(({ name }) => `SELECT '${name}: ' || dumped::text AS row FROM ${name} AS dumped`);
   return (await runSql<{ row: string }>(url, selects.join(" UNION ALL "))).map(({ row }) => row).join("\n");
 }
+
+/** The open sessions of this name in the database of the URL. */
+export async function countSessions(url: string, applicationName: string): Promise<number> {
+  const count = `SELECT count(*)::int AS sessions FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name = $1`;
+  return (await runSql<{ sessions: number }>(url, count, [applicationName]))[0]!.sessions;
+}

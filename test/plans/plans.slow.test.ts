@@ -26,6 +26,7 @@ const smallTables = new Set([
   "registry_leases",
   "replay_journals",
   "service_packs",
+  "processes",
   "workers",
 ]);
 

@@ -95,12 +95,19 @@ test("a registry and a node that are away, a pause and open alarms come with wha
 
 test("a schema that is too old or too new, and a database that is away, are named", async (t) => {
   const { databaseUrl } = await startTestGateway(t, { worker: false });
-  await runSql(databaseUrl, "DELETE FROM migrations WHERE number = (SELECT max(number) FROM migrations)");
-  const [old] = (await examine(t, databaseUrl)).findings;
-  assert.match(`${old?.result} ${old?.text} ${old?.advice}`, /^fault .*lacks 1 .* Run deedhouse migrate/);
-  await runSql(databaseUrl, "INSERT INTO migrations (number, name, sha256) VALUES (9999, '9999-later.sql', '')");
-  const [later] = (await examine(t, databaseUrl)).findings;
+  const first = async () => (await examine(t, databaseUrl)).findings[0];
+  await runSql(databaseUrl, "INSERT INTO migrations (number, name, sha256) VALUES (9998, '9998-next.sql', '')");
+  assert.equal((await first())?.text, "it answers, and has this version's schema, or the next one's");
+  await runSql(
+    databaseUrl,
+    "INSERT INTO migrations (number, name, sha256, level) VALUES (9999, '9999-later.sql', '', 'contract')",
+  );
+  const later = await first();
   assert.match(`${later?.result} ${later?.text}`, /^fault .*9999-later.sql/);
+  await runSql(databaseUrl, "DELETE FROM migrations WHERE number > 9000");
+  await runSql(databaseUrl, "DELETE FROM migrations WHERE number = (SELECT max(number) FROM migrations)");
+  const old = await first();
+  assert.match(`${old?.result} ${old?.text} ${old?.advice}`, /^fault .*lacks 1 .* Run deedhouse migrate/);
   const [gone] = (await examine(t, "postgres://127.0.0.1:1/none")).findings;
   assert.match(`${gone?.result} ${gone?.advice}`, /^fault .*PostgreSQL/);
 });

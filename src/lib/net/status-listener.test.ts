@@ -11,6 +11,7 @@ import { type TestContext, test } from "node:test";
 import { createLog } from "#lib/log.ts";
 import { parseRanges } from "#lib/net/address-ranges.ts";
 import { type StatusOptions, type StatusSettings, socketFile, startStatusListener } from "#lib/net/status-listener.ts";
+import { release } from "#lib/release.ts";
 import { WrongSetting } from "#lib/settings.ts";
 
 const log = createLog("test", "silent");
@@ -50,7 +51,8 @@ test("a process says at its socket and its port whether it is ready, and why not
   problem = undefined;
   assert.equal((await ask(join(runtimeDir, "api.sock"), "/readyz?verbose")).status, 200);
   assert.equal((await fetch(url)).status, 200);
-  assert.equal((await ask(join(runtimeDir, "api.sock"), "/healthz")).status, 200);
+  const health = await ask(join(runtimeDir, "api.sock"), "/healthz");
+  assert.deepEqual([health.status, JSON.parse(health.body)], [200, { status: "ok", release }]);
 });
 
 test("a question that fails makes the process not ready, with the reason", async (t) => {

@@ -10,6 +10,7 @@ import { waitAtMost } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
 import { addressFamily } from "#lib/net/address-ranges.ts";
 import { plainAddress } from "#lib/net/plain-address.ts";
+import { release } from "#lib/release.ts";
 import { reportDefect } from "#lib/report-defect.ts";
 import { WrongSetting } from "#lib/settings.ts";
 
@@ -132,13 +133,13 @@ function write(response: ServerResponse, { status, contentType, body }: StatusAn
   response.writeHead(status, headers).end(body);
 }
 
-function json(status: number, text: string): StatusAnswer {
-  return { status, contentType: "application/json; charset=utf-8", body: JSON.stringify({ status: text }) };
+function json(status: number, text: string, more: object = {}): StatusAnswer {
+  return { status, contentType: "application/json; charset=utf-8", body: JSON.stringify({ status: text, ...more }) };
 }
 
 function health(behindMs: number): StatusAnswer {
-  if (behindMs < loopBehindMsMax) return json(200, "ok");
-  return json(503, `the event loop was ${Math.round(behindMs / 1000)} s behind`);
+  if (behindMs < loopBehindMsMax) return json(200, "ok", { release });
+  return json(503, `the event loop was ${Math.round(behindMs / 1000)} s behind`, { release });
 }
 
 async function readiness({ whyNotReady, log }: StatusOptions): Promise<StatusAnswer> {

@@ -1,7 +1,8 @@
 /** What an operator would check first: database, workers, registries, hosting nodes and alarms. */
 import { listAlarms } from "#alarms.ts";
 import { DatabaseUnavailable, UnfitDatabase } from "#db/errors.ts";
-import { listPendingFiles, MigrationError } from "#db/migrate.ts";
+import { listPendingFiles } from "#db/migrate.ts";
+import { MigrationError } from "#db/migration-files.ts";
 import { statement } from "#db/statement.ts";
 import { listRegistries } from "#domains/registry/report.ts";
 import { listNodes } from "#hosting/nodes/manage.ts";
@@ -31,7 +32,7 @@ export async function checkInstallation(dataDir: string): Promise<Finding[]> {
     }
     await using context = openOperatorContext(dataDir);
     return [
-      { check: "database", result: "ok", text: "it answers, and has this version's schema" },
+      { check: "database", result: "ok", text: "it answers, and has this version's schema, or the next one's" },
       await checkDatabaseClock(context),
       await checkWorkers(context),
       ...(await checkRegistries(context)),
