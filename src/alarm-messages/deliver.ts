@@ -9,7 +9,7 @@ import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { type BackoffSettings, backoffMs } from "#lib/backoff.ts";
 import { dayMs } from "#lib/clock.ts";
-import { measured } from "#lib/measure/measured.ts";
+import { measure } from "#lib/measure/measure.ts";
 import { keptError } from "#webhooks/kept.ts";
 
 type StepContext = Pick<Context, "database" | "clock" | "log" | "random">;
@@ -167,7 +167,7 @@ async function noteOutcome(context: StepContext, name: ChannelName, channel: Cha
   const { database, clock, random, log } = context;
   const { isSent, errorText, retryAfterMs: askedMs = 0 } = outcome.sent;
   const { id, type } = outcome.notice;
-  measured.alarmMessage.publish({ channel: name, outcome: isSent ? "sent" : "failed" });
+  measure("alarm_messages_total", { channel: name, outcome: isSent ? "sent" : "failed" });
   const now = clock.now();
   const error_text = errorText === undefined ? null : keptError(errorText);
   const ids = outcome.messages.map((message) => message.id);

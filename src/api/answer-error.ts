@@ -2,6 +2,7 @@ import { JournalUnavailable } from "#api/replay/replay.ts";
 import { DatabaseUnavailable, LockTimeout } from "#db/errors.ts";
 import { ApiError, type ErrorCode, unavailable } from "#errors.ts";
 import type { Log } from "#lib/log.ts";
+import { measure } from "#lib/measure/measure.ts";
 import type { Answer } from "#use-case/use-case.ts";
 
 const databaseRetrySeconds = 5;
@@ -29,6 +30,16 @@ export const edgeErrors: readonly ErrorCode[] = [
   "service_unavailable",
 ];
 
+/** The others are measured where they are counted: `tooManyRequests`. */
+const refusalReasons: Partial<Record<ErrorCode, string>> = {
+  auth_authorization_header_invalid_format: "signature",
+  authorization_hmac_invalid: "signature",
+  authorization_timestamp_invalid: "timestamp",
+  authorization_nonce_reused: "nonce",
+  authorization_ip_not_allowed: "address",
+  authorization_scope_missing: "scope",
+};
+
 /** A client that leaves early is no failure. */
 export function logBrokenStream(log: Log, requestId: string, error: NodeJS.ErrnoException): void {
   if (error.code === "ERR_STREAM_PREMATURE_CLOSE") return;
@@ -43,6 +54,8 @@ export function logBrokenStream(log: Log, requestId: string, error: NodeJS.Errno
  */
 export function answerError(log: Log, requestId: string, error: unknown, listed: readonly ErrorCode[]): Answer {
   if (error instanceof ApiError && (listed.includes(error.code) || edgeErrors.includes(error.code))) {
+    const reason = refusalReasons[error.code];
+    if (reason !== undefined) measure("http_refusals_total", { reason });
     return { status: error.status, headers: error.headers, body: error.body() };
   }
   if (error instanceof LockTimeout) {

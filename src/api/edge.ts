@@ -18,7 +18,7 @@ import type { Context } from "#context.ts";
 import { ApiError } from "#errors.ts";
 import { type RateLimit, rateLimitHeaders } from "#front/rate-limit.ts";
 import { unixSeconds } from "#lib/clock.ts";
-import { measured } from "#lib/measure/measured.ts";
+import { isMeasured, measure, secondsSince } from "#lib/measure/measure.ts";
 import { findCommittedAnswer } from "#use-case/stored-answers.ts";
 import type { Answer } from "#use-case/use-case.ts";
 
@@ -103,7 +103,7 @@ export function createEdge(context: Context, options: EdgeOptions): Edge {
       const beganAtMs = performance.now();
       const open = findOpenRoute(request);
       const answer = await answerAny(request, open);
-      if (measured.request.hasSubscribers) measure(request, open, { status: answer.status, beganAtMs });
+      if (isMeasured()) measureRequest(request, open, { status: answer.status, beganAtMs });
       return answer;
     },
     refuse(error, requestId, sourceAddress) {
@@ -113,20 +113,20 @@ export function createEdge(context: Context, options: EdgeOptions): Edge {
   };
 }
 
-function measure(
+function measureRequest(
   { method, headers, measuredAs }: EdgeRequest,
   open: OpenRoute | undefined,
   { status, beganAtMs }: { status: number; beganAtMs: number },
 ): void {
   const { route, door } = measuredAs ?? { door: open ? "open" : "v1", route: open?.path ?? "none" };
-  measured.request.publish({
+  const labels = {
     // Its client wanted to wait.
     door: headers.prefer === undefined ? door : "held",
     route,
     method: measuredMethods.has(method) ? method : "other",
-    status,
-    seconds: (performance.now() - beganAtMs) / 1_000,
-  });
+    status: String(status),
+  };
+  measure("http_request_duration_seconds", labels, secondsSince(beganAtMs));
 }
 
 /** Runs before the answer goes out: once a client can have seen the answer, the nonce must be recorded as used. */
@@ -135,7 +135,9 @@ async function rememberNonce(
   { replayGuard, windowSeconds }: EdgeOptions,
   { keyId, nonce, timestamp, otherReadings }: Credentials,
 ): Promise<void> {
+  const beganAtMs = performance.now();
   await replayGuard.answered(keyId, nonce, timestamp);
+  measure("nonce_write_seconds", { mode: replayGuard.mode }, secondsSince(beganAtMs));
   for (const other of otherReadings({ nowSeconds: unixSeconds(clock), windowSeconds })) {
     await replayGuard.answered(keyId, other.nonce, other.timestamp);
   }

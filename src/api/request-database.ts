@@ -6,6 +6,7 @@
 import type { Database } from "#db/database.ts";
 import { DatabaseUnavailable, LockTimeout } from "#db/errors.ts";
 import { sleep } from "#lib/clock.ts";
+import { measure, secondsSince } from "#lib/measure/measure.ts";
 import { FairQueue, QueueFull } from "#lib/queues/fair-queue.ts";
 import { createSourceTurns, TooManyWaiting } from "#lib/queues/source-turns.ts";
 
@@ -44,7 +45,14 @@ export function createRequestDatabase(database: Database): RequestDatabase {
 
   return ({ resellerId, subject }) => {
     const sponsors = [[String(resellerId)]];
-    const withConnection = <T>(work: () => Promise<T>) => connections.run(sponsors, work).catch(translate);
+    const withConnection = <T>(work: () => Promise<T>) => {
+      const beganAtMs = performance.now();
+      const begin = () => {
+        measure("pool_wait_seconds", { pool: "requests" }, secondsSince(beganAtMs));
+        return work();
+      };
+      return connections.run(sponsors, begin).catch(translate);
+    };
     return {
       ...database,
       query: (statement, values) => withConnection(() => database.query(statement, values)),

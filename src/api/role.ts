@@ -1,6 +1,6 @@
 import { startAlarmMessages } from "#alarm-messages/machine.ts";
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
-import { createReplayGuard } from "#api/replay/replay.ts";
+import { createReplayGuard, type ReplayGuard } from "#api/replay/replay.ts";
 import { type ServerOptions, startServer, whyNotReady } from "#api/server.ts";
 import { buildContext } from "#build-context.ts";
 import { plainHttpMistakes } from "#checks/unsafe-settings.ts";
@@ -10,7 +10,8 @@ import { statement } from "#db/statement.ts";
 import { noteRestore } from "#events/log.ts";
 import { followCertificate } from "#front/certificate.ts";
 import { startAgentEndpoint } from "#hosting/channel/agent-endpoint.ts";
-import { sleep, unixSeconds } from "#lib/clock.ts";
+import { type Clock, sleep, unixSeconds } from "#lib/clock.ts";
+import { showing } from "#lib/measure/measure.ts";
 import { startStatusListener } from "#lib/net/status-listener.ts";
 import { refuseMistakes } from "#lib/settings.ts";
 import { readFacts } from "#metrics/facts.ts";
@@ -53,10 +54,12 @@ export async function startApi(config: Config): Promise<Role> {
   // Reading the bundled list takes a tenth of a second, in which no request would be answered.
   await context.commonPasswords();
   const stopping = new AbortController();
-  const metrics = startMetrics({ role: "api", clock, log, readFacts: () => readFacts(context) });
   // The alarm about missing workers has to arrive without one.
   const alarmMessages = await startAlarmMessages(context, config.databaseUrl, config.alarmChannels);
   const serverOptions = { ...optionsOf(config), replayGuard, stopping: stopping.signal };
+  const own = { role: "api", whyNotReady: () => whyNotReady(context, serverOptions), log };
+  const metrics = startMetrics({ ...own, clock, stopping: stopping.signal, readFacts: () => readFacts(context) });
+  showNonces(replayGuard, clock);
   const server = await startServer(context, serverOptions);
   const serve = server.useCertificate;
   const unfollow = config.apiTls && followCertificate(context, { subject: "the api", served: config.apiTls, serve });
@@ -65,13 +68,7 @@ export async function startApi(config: Config): Promise<Role> {
   const agentEndpoint =
     config.agentEndpoint &&
     (await startAgentEndpoint(context, { ...config.agentEndpoint, shares: config.sourceShares }));
-  const whyNot = () => whyNotReady(context, serverOptions);
-  const status = await startStatusListener(config.status, {
-    role: "api",
-    whyNotReady: whyNot,
-    pages: { "/metrics": metrics.page },
-    log,
-  });
+  const status = await startStatusListener(config.status, { ...own, pages: { "/metrics": metrics.page } });
   const watch = startWatch(context, async () => {
     await databaseWatch.look();
     await lookAround(context);
@@ -115,6 +112,13 @@ function optionsOf(config: Config): Omit<ServerOptions, "replayGuard" | "stoppin
     connectionsMax: config.connectionsMax,
     shares: config.sourceShares,
   };
+}
+
+function showNonces(guard: ReplayGuard, clock: Clock): void {
+  const { mode } = guard;
+  showing("nonces_kept", () => [[{ mode }, guard.kept()]]);
+  const aheadSeconds = () => Math.max(0, guard.horizonSeconds() + 1 - unixSeconds(clock));
+  showing("nonce_horizon_ahead_seconds", () => [[{ mode }, aheadSeconds()]]);
 }
 
 /** Plain HTTP that the operator allows stays an alarm as long as it is in use. */

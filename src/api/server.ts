@@ -69,6 +69,7 @@ export function startServer(context: Context, options: ServerOptions): Promise<H
 
   return startHttpServer({
     ...options,
+    door: "resellers",
     log: context.log,
     connectionsMax: options.connectionsMax ?? connectionsMaxDefault,
     requestTimeoutMs: options.requestTimeoutMs ?? requestTimeoutMsDefault,

@@ -2,6 +2,7 @@
 import type { WireRequest } from "#api/signing/credentials.ts";
 import { ApiError, type ErrorCode } from "#errors.ts";
 import type { RateLimit, RateLimiter, SourceBudget } from "#front/rate-limit.ts";
+import { measure } from "#lib/measure/measure.ts";
 import { sourceOf } from "#lib/net/source-address.ts";
 import { TooManyWaiting } from "#lib/queues/source-turns.ts";
 
@@ -17,7 +18,8 @@ export class Refusal extends Error {
 }
 
 /** A request that comes too early; its answer says when to retry. */
-export function tooManyRequests(rateLimit: RateLimit): Refusal {
+export function tooManyRequests(rateLimit: RateLimit, reason: "rate_limit" | "source_budget" = "rate_limit"): Refusal {
+  measure("http_refusals_total", { reason });
   // When requests only wait, nothing is counted.
   const seconds = Math.max(1, rateLimit.resetSeconds);
   return new Refusal(new ApiError("rate_limit_exceeded", { headers: { "retry-after": String(seconds) } }), rateLimit);
@@ -38,7 +40,7 @@ export function createSourceGuard(sources: SourceBudget): SourceGuard {
   function requireBudget({ sourceAddress }: WireRequest, keyId?: string): void {
     const budget = sources.check(sourceAddress, keyId);
     if (budget.allowed) return;
-    const refusal = tooManyRequests(budget);
+    const refusal = tooManyRequests(budget, "source_budget");
     // The connection closes after this answer: a flood continues only as fast as it reconnects.
     refusal.error.headers.connection = "close";
     throw refusal;
@@ -55,7 +57,7 @@ export function createSourceGuard(sources: SourceBudget): SourceGuard {
         return await sources[kind](request.sourceAddress, work);
       } catch (error) {
         if (!(error instanceof TooManyWaiting)) throw error;
-        throw tooManyRequests(sources.check(request.sourceAddress, keyId));
+        throw tooManyRequests(sources.check(request.sourceAddress, keyId), "source_budget");
       }
     },
   };

@@ -1,6 +1,7 @@
 import pg, { type ClientBase, type ClientConfig } from "pg";
 import { type Demands, leastDemands } from "#db/facts.ts";
 import { type SqlValue, type SqlValues, type Statement, valuesInOrder } from "#db/statement.ts";
+import { measure, secondsSince } from "#lib/measure/measure.ts";
 
 /** The limits of every connection. */
 export interface ConnectionLimits {
@@ -73,10 +74,14 @@ export function connectionConfig(url: string, applicationName: string, options: 
  * @throws the driver's error
  */
 export function runStatement<Row>(client: ClientBase, statement: Statement<Row>, values: SqlValues): Promise<Row[]> {
+  const beganAtMs = performance.now();
   const { promise, resolve, reject } = Promise.withResolvers<Row[]>();
-  const query = new pg.Query(statement.text, valuesInOrder(statement, values) as SqlValue[], (error, result) =>
-    error ? reject(error) : resolve(result.rows as Row[]),
-  );
+  const labels = { statement: statement.name };
+  const query = new pg.Query(statement.text, valuesInOrder(statement, values) as SqlValue[], (error, result) => {
+    measure("statement_seconds_total", labels, secondsSince(beganAtMs));
+    if (error) measure("statement_errors_total", labels);
+    return error ? reject(error) : resolve(result.rows as Row[]);
+  });
   client.query(Object.assign(query, { name: statement.name }));
   return promise;
 }

@@ -6,6 +6,7 @@ import { createPipelinedConnection, writeTogether } from "#db/pipeline.ts";
 import { SessionClient } from "#db/session.ts";
 import type { SqlValues, Statement } from "#db/statement.ts";
 import type { Log } from "#lib/log.ts";
+import { measure, secondsSince, showing } from "#lib/measure/measure.ts";
 import { reportDefect } from "#lib/report-defect.ts";
 
 export interface DatabaseOptions extends Omit<ConnectionOptions, "isReadOnly"> {
@@ -101,7 +102,7 @@ export function createDatabase(options: DatabaseOptions): OpenDatabase {
       return result;
     } catch (error) {
       // A connection that broke or timed out must not go to the next caller.
-      client.release(isConnectionLost(error));
+      client.release(isBroken(error));
       throw error;
     }
   }
@@ -164,6 +165,14 @@ const noAnswer = () => new DatabaseUnavailable("the database is unavailable: it 
 /** These stay open when they are idle: a new connection takes five round trips. */
 const idleConnectionsMin = 2;
 
+const measuredAs = { pool: "transactions" } as const;
+
+function isBroken(error: unknown): boolean {
+  if (!isConnectionLost(error)) return false;
+  measure("database_reconnects_total", measuredAs);
+  return true;
+}
+
 interface OwnPool {
   /** @throws DatabaseUnavailable, UnfitDatabase */
   connect(): Promise<PoolClient>;
@@ -188,14 +197,20 @@ function createPool(config: SessionConfig & PoolConfig, log: Log): OwnPool {
   const ownClient = OwnClient as unknown as NonNullable<PoolConfig["Client"]>;
   const pool = new Pool({ ...config, Client: ownClient, pipeline: true, min } as PoolConfig);
   // The pool listens only to the errors of idle connections, and emits them here.
-  pool.on("error", (error) => log.warn({ err: error }, "an idle database connection broke"));
+  pool.on("error", (error) => {
+    measure("database_reconnects_total", measuredAs);
+    log.warn({ err: error }, "an idle database connection broke");
+  });
   const waiting = new Set<(error: unknown) => void>();
+  const stopShowing = showConnections(pool);
   return {
     connect() {
       const { promise, resolve, reject } = Promise.withResolvers<PoolClient>();
+      const beganAtMs = performance.now();
       waiting.add(reject);
       pool.connect().then(
         (client) => {
+          measure("pool_wait_seconds", measuredAs, secondsSince(beganAtMs));
           // Nobody waits for it any more, and nothing may be executed on it.
           if (waiting.delete(reject)) resolve(client);
           else client.release(true);
@@ -208,14 +223,26 @@ function createPool(config: SessionConfig & PoolConfig, log: Log): OwnPool {
       return promise;
     },
     drop() {
+      stopShowing();
       pool.end().catch(reportDefect);
       for (const reject of waiting) reject(noAnswer());
       waiting.clear();
       for (const client of clients) client.connection.stream.destroy();
     },
-    close: () => pool.end(),
+    close() {
+      stopShowing();
+      return pool.end();
+    },
   };
 }
+
+/** @returns ends it */
+const showConnections = (pool: Pool) =>
+  showing("pool_connections", () => [
+    [{ ...measuredAs, state: "used" }, pool.totalCount - pool.idleCount],
+    [{ ...measuredAs, state: "idle" }, pool.idleCount],
+    [{ ...measuredAs, state: "waiting" }, pool.waitingCount],
+  ]);
 
 function run<Row>(client: PoolClient, statement: Statement<Row>, values: SqlValues): Promise<Row[]> {
   return runStatement(client, statement, values).catch(rethrowTranslated);

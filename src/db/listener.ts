@@ -12,6 +12,7 @@ import type { Demands } from "#db/facts.ts";
 import { SessionClient } from "#db/session.ts";
 import { type Clock, sleep, waitAtMost } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
+import { measure } from "#lib/measure/measure.ts";
 
 export interface ListenerOptions {
   url: string;
@@ -134,6 +135,11 @@ function abandon(client: Client): void {
   client.connection.stream.destroy();
 }
 
+function reportBroken(log: Log, error: unknown): void {
+  measure("database_reconnects_total", { pool: "notifications" });
+  log.warn({ err: error }, "the database connection for notifications broke");
+}
+
 /** Connects at once, and stays connected until it is closed. */
 export function createListener({ url, clock, log, heartbeatMs = 400, database, demands }: ListenerOptions): Listener {
   const channels = new Channels();
@@ -150,7 +156,7 @@ export function createListener({ url, clock, log, heartbeatMs = 400, database, d
           failures = 0;
         });
       } catch (error) {
-        if (!closed) log.warn({ err: error }, "the database connection for notifications broke");
+        if (!closed) reportBroken(log, error);
         if (error instanceof Silence) database?.suspend();
       }
       aliveAt = undefined;

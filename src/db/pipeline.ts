@@ -10,6 +10,7 @@ import { isStalePlan, translateError } from "#db/errors.ts";
 import { SessionClient } from "#db/session.ts";
 import type { SqlValues, Statement } from "#db/statement.ts";
 import type { Log } from "#lib/log.ts";
+import { measure } from "#lib/measure/measure.ts";
 
 export interface PipelinedConnection {
   /** @throws DatabaseUnavailable */
@@ -34,6 +35,7 @@ export function createPipelinedConnection(config: SessionConfig, log: Log): Pipe
     };
     client.on("error", (error) => {
       forget();
+      measure("database_reconnects_total", { pool: "reads" });
       log.warn({ err: error }, "a pipelined database connection broke");
     });
     client.on("end", forget);

@@ -17,6 +17,7 @@ import { createOpenRequests } from "#front/open-requests.ts";
 import { createPartsWriter, type PartsWriter } from "#front/parts-writer.ts";
 import { waitAtMost } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
+import { measure, showing } from "#lib/measure/measure.ts";
 import { clientAddress, type ProxySettings, readProxyHeaders } from "#lib/net/behind-proxies.ts";
 import { acceptBacklogMax, type SourceShares, sourceSharesDefault } from "#lib/net/connection-limits.ts";
 import { guardServer } from "#lib/net/guarded-server.ts";
@@ -70,6 +71,8 @@ export interface HttpAnswer {
 }
 
 export interface HttpServerOptions extends FrontOptions {
+  /** Who comes in here: for measurements. */
+  door: "resellers" | "agents";
   log: Log;
   connectionsMax: number;
   /** The time from a request's first byte to its last. */
@@ -137,7 +140,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     const { socket } = message;
     const sourceAddress = clientAddress(proxies, message);
     if (limits.isRefused(socket) || !mayWork(message, sourceAddress, response)) {
-      return write(response, { ...refuse("busy", sourceAddress), isLast: true }, partsWriter);
+      return write(response, refuseBusy(options, sourceAddress), partsWriter);
     }
     const gone = new AbortController();
     answering.set(socket, { message, gone });
@@ -159,6 +162,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   answerOddRequests(server, (socket) => refuseSocket("not-http", socket));
   const cutWaiting = proxies?.proxyProtocol ? readProxyHeaders(server, proxies) : undefined;
   await listen(server, options);
+  showRequests(server, options.door, inProgress);
   return {
     port: (server.address() as AddressInfo).port,
     useCertificate: (pair) => (server as SecureServer).setSecureContext(secureOptions(pair)),
@@ -177,6 +181,29 @@ function endRequest(server: Server, inProgress: Set<ServerResponse>, response: S
   inProgress.delete(response);
   // Its headers may have been sent before anybody knew that it is the connection's last answer.
   if (!server.listening) response.req.socket.end();
+}
+
+function refuseBusy({ refuse }: HttpServerOptions, sourceAddress: string): HttpAnswer {
+  measure("http_refusals_total", { reason: "busy" });
+  return { ...refuse("busy", sourceAddress), isLast: true };
+}
+
+/** Shows how busy a server is, until it is closed. */
+function showRequests(server: Server, door: HttpServerOptions["door"], inProgress: ReadonlySet<ServerResponse>): void {
+  let connections = 0;
+  server.on("connection", (socket) => {
+    connections += 1;
+    socket.once("close", () => {
+      connections -= 1;
+    });
+  });
+  const ends = [
+    showing("http_connections", () => [[{ door }, connections]]),
+    showing("http_requests_in_progress", () => [[{ door }, inProgress.size]]),
+  ];
+  server.once("close", () => {
+    for (const end of ends) end();
+  });
 }
 
 interface Closing {

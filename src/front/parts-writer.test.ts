@@ -28,6 +28,7 @@ async function serve(t: TestContext, partsOf: (given: () => void) => AsyncGenera
   const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
   const { promise: mayAnswer, resolve: letAnswer } = Promise.withResolvers<void>();
   const server: HttpServer = await startHttpServer({
+    door: "resellers",
     host: "127.0.0.1",
     port: 0,
     connectionsMax: 10,

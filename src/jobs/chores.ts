@@ -15,6 +15,7 @@ import { askAllReconciles } from "#hosting/reconciles/reconcile.ts";
 import { endTrafficAlarms } from "#hosting/traffic-alarms.ts";
 import { alarmUnservedRegistries } from "#jobs/unserved-registries.ts";
 import { dayMs, nightBefore, systemClock } from "#lib/clock.ts";
+import { showing } from "#lib/measure/measure.ts";
 import type { RowLocks } from "#locks/row-locks.ts";
 import { type RunningMachine, startMachine } from "#progress/engine.ts";
 import { progressRows } from "#progress/rows.ts";
@@ -108,21 +109,27 @@ const makeDue = statement(
 /** Runs the chores that are due, until it is stopped; those of every minute at once. */
 export async function startChores(context: Context, locks: RowLocks): Promise<RunningMachine> {
   const { clock, database } = context;
+  const doneAtMs = new Map<string, number>();
+  showing("housekeeping_last_success_seconds", () =>
+    [...doneAtMs].map(([part, atMs]) => [{ part }, (clock.monotonicMs() - atMs) / 1_000] as const),
+  );
   await database.query(makeDue, { names: ofEveryMinute, now: clock.now() });
   return startMachine(context, {
     name: "chores",
     rows: choreRows(context),
     rowsMax,
     exclusion: { locks, lockClass: choreLockClass },
-    step: (chore) => doChore(context, chore as ChoreName),
+    step: async (chore) => {
+      if (await doChore(context, chore as ChoreName)) doneAtMs.set(chore, clock.monotonicMs());
+    },
   });
 }
 
-/** @throws when the outcome cannot be written */
-async function doChore(context: Context, name: ChoreName): Promise<void> {
+/** @returns whether it was done @throws when the outcome cannot be written */
+async function doChore(context: Context, name: ChoreName): Promise<boolean> {
   const { clock, database, log } = context;
   const [read] = await database.query(readVersion, { name });
-  if (!read) return;
+  if (!read) return false;
   const chore: Chore = chores[name];
   const startedMs = systemClock.monotonicMs();
   const failure = await chore.run(context).then(
@@ -136,12 +143,13 @@ async function doChore(context: Context, name: ChoreName): Promise<void> {
   if (!failure) {
     log[tookMs >= longRunMs ? "info" : "debug"]({ chore: name, tookMs }, "a chore was done");
     await resolveAlarm(context, alarm);
-    return;
+    return true;
   }
   const { error } = failure;
   log.error({ err: error, chore: name, tookMs, failures: written?.failures }, "a chore failed, and is tried again");
-  if ((written?.failures ?? 0) < failuresBeforeAlarm) return;
+  if ((written?.failures ?? 0) < failuresBeforeAlarm) return false;
   const reason = error instanceof Error ? error.message : String(error);
   const note = `it has failed ${written?.failures} times in a row, after ${tookMs} ms the last time: ${reason}`;
   await raiseAlarm(context, { ...alarm, note });
+  return false;
 }

@@ -24,16 +24,11 @@ export async function startWorkerRole(config: Config): Promise<Role> {
   await noteRestore(context);
   const losses = watchLostCommits(context);
   const { clock, log } = context;
-  const metrics = startMetrics({ role: "worker", clock, log, readFacts: () => readFacts(context) });
+  const own = { role: "worker", whyNotReady: () => whyNotReady(context), log };
+  const metrics = startMetrics({ ...own, clock, readFacts: () => readFacts(context) });
   const worker = await startWorker(context, config.databaseUrl);
   const alarmMessages = await startAlarmMessages(context, config.databaseUrl, config.alarmChannels);
-  const whyNot = () => whyNotReady(context);
-  const status = await startStatusListener(config.status, {
-    role: "worker",
-    whyNotReady: whyNot,
-    pages: { "/metrics": metrics.page },
-    log,
-  });
+  const status = await startStatusListener(config.status, { ...own, pages: { "/metrics": metrics.page } });
   log.info("the worker is working");
   const watch = startWatch(context, async () => {
     await databaseWatch.look();

@@ -1,12 +1,14 @@
 /** Facts about the whole database, read by one statement from indexes, within a time limit. */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
-import type { FactName } from "#metrics/table.ts";
+import { isHeldBack, withLog } from "#events/log.ts";
+import type { FactName } from "#lib/measure/metrics-table.ts";
 
 /** A scrape must not wait for a database that is busy, nor keep it busy. */
 const readMsMax = 2_000;
 const rowsCountedMax = 10_000;
 const ordersCountedMax = 20_000;
+const eventsLookedAtMax = 1_000;
 
 export interface Fact {
   name: FactName;
@@ -47,7 +49,16 @@ const registry = label(["registry", "id"]);
 const node = label(["node", "id"]);
 const factsSql = statement(
   "metrics-facts",
-  `WITH due AS MATERIALIZED (${dueRows})
+  `WITH ${withLog},
+   due AS MATERIALIZED (${dueRows}),
+   open AS MATERIALIZED (
+     SELECT registry_id, kind, status, count(*) AS orders, count(operator_note) AS attention
+     FROM (SELECT registry_id, kind, status, operator_note FROM orders WHERE ended_at IS NULL LIMIT ${ordersCountedMax}) AS first
+     GROUP BY registry_id, kind, status),
+   waiting AS MATERIALIZED (
+     SELECT node_id, count(*) AS accounts, min(wanted_at) AS oldest
+     FROM (SELECT node_id, wanted_at FROM hosting_accounts WHERE applied_version < wanted_version LIMIT ${rowsCountedMax}) AS first
+     GROUP BY node_id)
    ${[
      fact(
        "workers",
@@ -57,9 +68,15 @@ const factsSql = statement(
      ),
      fact(
        "orders_open",
-       "count(*)",
+       "orders",
        label(["registry", "registry_id"], ["kind", "kind"], ["status", "status"]),
-       `FROM (SELECT registry_id, kind, status FROM orders WHERE ended_at IS NULL LIMIT ${ordersCountedMax}) AS open GROUP BY registry_id, kind, status`,
+       "FROM open",
+     ),
+     fact(
+       "orders_attention",
+       "sum(attention)",
+       label(["registry", "registry_id"], ["kind", "kind"]),
+       "FROM open GROUP BY registry_id, kind",
      ),
      fact("rows_due", "rows", label(["machine", "machine"]), "FROM due"),
      fact("row_due_oldest_seconds", `coalesce(${seconds("oldest")}, 0)`, label(["machine", "machine"]), "FROM due"),
@@ -78,6 +95,12 @@ const factsSql = statement(
      ),
      fact("epp_circuit_open", "coalesce(circuit_open_until > $now, false)::int", registry, "FROM registries"),
      fact(
+       "renewals_due",
+       `(SELECT count(*) FROM (SELECT FROM renewals WHERE registry_id = registries.id AND ended_at IS NULL AND next_step_at <= $now LIMIT ${rowsCountedMax}) AS due)`,
+       registry,
+       "FROM registries",
+     ),
+     fact(
        "renewals_at_risk",
        "count(renewals.id)",
        label(["registry", "registries.id"], ["days", "days::text"]),
@@ -85,15 +108,27 @@ const factsSql = statement(
         AND ended_at IS NULL AND NOT (status = 'Scheduled' OR phase IS NOT DISTINCT FROM 'wait')
         AND term_ends_at <= $now::timestamptz + make_interval(days => days) GROUP BY registries.id, days`,
      ),
-     fact("hosting_accounts", "accounts_count", node, "FROM hosting_nodes"),
      fact(
-       "hosting_pending_oldest_seconds",
-       `coalesce(max(${seconds("wanted_at")}), 0)`,
-       none,
-       "FROM hosting_accounts WHERE applied_version < wanted_version",
+       "hosting_accounts",
+       "CASE status WHEN 'waiting' THEN coalesce(accounts, 0) ELSE greatest(0, accounts_count - coalesce(accounts, 0)) END",
+       label(["node", "id"], ["status", "status"]),
+       "FROM hosting_nodes LEFT JOIN waiting ON node_id = id CROSS JOIN unnest(ARRAY['waiting', 'applied']) AS status",
      ),
+     fact("hosting_pending_oldest_seconds", `coalesce(${seconds("min(oldest)")}, 0)`, none, "FROM waiting"),
      fact("node_seen_seconds", seconds("coalesce(last_seen_at, created_at)"), node, "FROM hosting_nodes"),
      fact("node_free_bytes", "greatest(0, capacity_bytes - committed_bytes)", node, "FROM hosting_nodes"),
+     fact(
+       "webhook_pending_oldest_seconds",
+       `greatest(0, coalesce(${seconds("min(coalesce(failing_since, next_step_at))")}, 0))`,
+       none,
+       `FROM (SELECT failing_since, next_step_at FROM webhooks WHERE next_step_at IS NOT NULL ORDER BY next_step_at LIMIT ${rowsCountedMax}) AS busy`,
+     ),
+     fact(
+       "events_held_back_seconds",
+       `greatest(0, coalesce(${seconds("min(at)")}, 0))`,
+       none,
+       `FROM (SELECT at, era, transaction FROM events ORDER BY at DESC LIMIT ${eventsLookedAtMax}) AS recent CROSS JOIN log WHERE ${isHeldBack("recent")}`,
+     ),
      fact("alarms_open", "count(*)", label(["kind", "kind"]), "FROM alarms WHERE resolved_at IS NULL GROUP BY kind"),
      fact(
        "housekeeping_overdue_seconds",

@@ -2,10 +2,9 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { Clock } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
-import type { MeasuredMessage, MeasuredRequest, MeasuredStep } from "#lib/measure/measured.ts";
-import { measured } from "#lib/measure/measured.ts";
+import { lookAtAll, type Measured, onMeasured } from "#lib/measure/measure.ts";
+import { type MetricName, type MetricRow, metricRows } from "#lib/measure/metrics-table.ts";
 import type { Fact } from "#metrics/facts.ts";
-import { type MetricName, type MetricRow, metricRows } from "#metrics/table.ts";
 import manifest from "../../package.json" with { type: "json" };
 
 /** Several scrapers ask; the database is asked once. */
@@ -24,42 +23,53 @@ export interface MetricsOptions {
   role: string;
   clock: Pick<Clock, "monotonicMs">;
   log: Log;
+  /** As for `/readyz`. */
+  whyNotReady: () => string | undefined | Promise<string | undefined>;
+  /** Fires some time before the process stops. */
+  stopping?: AbortSignal;
   /** Facts about the whole database; a process without one has none. */
   readFacts?: () => Promise<Fact[]>;
 }
 
+type Metric = Gauge | Counter | Histogram;
+
+/** What costs a query. */
+interface Read {
+  isReady: boolean;
+  facts: Fact[] | undefined;
+}
+
 /** Begins to count. */
-export function startMetrics({ role, clock, log, readFacts }: MetricsOptions): Metrics {
+export function startMetrics(options: MetricsOptions): Metrics {
+  const { role, clock, stopping, readFacts } = options;
   const registry = new Registry();
-  const metrics = createAll(registry, readFacts !== undefined);
+  const metrics = createAll(registry);
   const gauge = (name: MetricName) => metrics.get(name) as Gauge;
-  gauge("build_info").set({ role, version: manifest.version }, 1);
+  const own = { role, version: manifest.version };
+  gauge("build_info").set(own, 1);
   collectDefaultMetrics({ register: registry });
-  const stop = count(metrics);
-  let facts: Promise<Fact[] | undefined> | undefined;
+  const stop = onMeasured((measured) => count(metrics, measured));
+  let recent: Promise<Read> | undefined;
   let readAtMs = 0;
 
-  function recentFacts(read: () => Promise<Fact[]>): Promise<Fact[] | undefined> {
+  function recentRead(): Promise<Read> {
     const nowMs = clock.monotonicMs();
-    if (facts && nowMs - readAtMs < factsFreshMs) return facts;
+    if (recent && nowMs - readAtMs < factsFreshMs) return recent;
     readAtMs = nowMs;
-    facts = read().catch((error: unknown) => {
-      log.warn({ err: error }, "the facts for metrics cannot be read");
-      return undefined;
-    });
-    return facts;
-  }
-
-  async function setFacts(read: () => Promise<Fact[]>): Promise<void> {
-    const known = await recentFacts(read);
-    for (const { name, from } of metricRows) if (from === "database") gauge(name).reset();
-    gauge("database_up").set(known ? 1 : 0);
-    for (const { name, labels, value } of known ?? []) gauge(name).set(labels, value);
+    recent = read(options);
+    return recent;
   }
 
   return {
     async page() {
-      if (readFacts) await setFacts(readFacts);
+      const { isReady, facts } = await recentRead();
+      const isDraining = stopping?.aborted ?? false;
+      for (const [name, metric] of metrics) if (metric instanceof Gauge && name !== "build_info") forget(metric);
+      gauge("ready").set(own, isReady && !isDraining ? 1 : 0);
+      gauge("draining").set(own, isDraining ? 1 : 0);
+      if (readFacts) gauge("database_up").set(facts ? 1 : 0);
+      for (const { name, labels, value } of [...(facts ?? []), ...lookAtAll()])
+        gauge(name as MetricName).inc(labels, value);
       return { status: 200, contentType: registry.contentType, body: await registry.metrics() };
     },
     close() {
@@ -69,34 +79,42 @@ export function startMetrics({ role, clock, log, readFacts }: MetricsOptions): M
   };
 }
 
-/** One without labels is 0 from its creation on, so a process has none about a database that it does not read. */
-function createAll(registry: Registry, hasFacts: boolean): Map<string, Gauge | Counter | Histogram> {
-  const own = metricRows.filter(({ name, from }) => hasFacts || (from === "process" && name !== "database_up"));
-  return new Map(own.map((row) => [row.name, create(registry, row)]));
+/** What is not known now is missing, and not 0. */
+function forget(gauge: Gauge): void {
+  gauge.reset();
+  // One without labels would be 0.
+  gauge.remove({});
 }
 
-function create(registry: Registry, { name, type, labels, help, buckets }: MetricRow) {
+/** Never throws. */
+async function read({ log, whyNotReady, readFacts }: MetricsOptions): Promise<Read> {
+  const failed = (error: unknown) => {
+    log.warn({ err: error }, "the facts for metrics cannot be read");
+    return undefined;
+  };
+  const [isReady, facts] = await Promise.all([isSo(whyNotReady), readFacts?.().catch(failed)]);
+  return { isReady, facts };
+}
+
+async function isSo(whyNot: MetricsOptions["whyNotReady"]): Promise<boolean> {
+  try {
+    return (await whyNot()) === undefined;
+  } catch {
+    return false;
+  }
+}
+
+const createAll = (registry: Registry): Map<string, Metric> =>
+  new Map(metricRows.map(([name, row]) => [name, create(registry, name, row)]));
+
+function create(registry: Registry, name: MetricName, { type, labels, help, buckets }: MetricRow): Metric {
   const options = { name: metricPrefix + name, help, labelNames: labels, registers: [registry] };
   if (type === "histogram") return new Histogram({ ...options, buckets: [...(buckets ?? [])] });
   return type === "counter" ? new Counter(options) : new Gauge(options);
 }
 
-/** @returns ends it */
-function count(metrics: ReadonlyMap<string, Gauge | Counter | Histogram>): () => void {
-  const histogram = (name: MetricName) => metrics.get(name) as Histogram;
-  const [requests, steps] = [histogram("http_request_duration_seconds"), histogram("step_duration_seconds")];
-  const messages = metrics.get("alarm_messages_total" satisfies MetricName) as Counter;
-  const onRequest = ({ seconds, status, ...labels }: MeasuredRequest) =>
-    requests.observe({ ...labels, status: String(status) }, seconds);
-  const onStep = ({ seconds, ...labels }: MeasuredStep) => steps.observe({ ...labels }, seconds);
-  const onMessage = (message: MeasuredMessage) => messages.inc({ ...message });
-  const pairs = [
-    [measured.request, onRequest],
-    [measured.step, onStep],
-    [measured.alarmMessage, onMessage],
-  ] as const;
-  for (const [channel, handle] of pairs) channel.subscribe(handle as (message: unknown) => void);
-  return () => {
-    for (const [channel, handle] of pairs) channel.unsubscribe(handle as (message: unknown) => void);
-  };
+function count(metrics: ReadonlyMap<string, Metric>, { name, labels, value }: Measured): void {
+  const metric = metrics.get(name);
+  if (metric instanceof Histogram) metric.observe(labels, value);
+  else (metric as Counter).inc(labels, value);
 }

@@ -10,7 +10,7 @@ import type { Context } from "#context.ts";
 import { DatabaseUnavailable } from "#db/errors.ts";
 import { type BackoffSettings, backoffMs } from "#lib/backoff.ts";
 import { sleep, systemClock } from "#lib/clock.ts";
-import { type MeasuredStep, measured } from "#lib/measure/measured.ts";
+import { measure } from "#lib/measure/measure.ts";
 import type { RowLocks } from "#locks/row-locks.ts";
 import type { RowId, RowSource, WaitingRow } from "#progress/rows.ts";
 
@@ -221,7 +221,7 @@ class Engine<Id extends RowId> {
   async #runStep(row: WaitingRow<Id>, lost: AbortSignal): Promise<void> {
     const { id, version } = row;
     const beganAtMs = systemClock.monotonicMs();
-    let outcome: MeasuredStep["outcome"] = "done";
+    let outcome: "done" | "failed" | "lost" = "done";
     try {
       if (this.#stepped.get(id) === version) throw new Error("its last step left the row due and unchanged");
       await this.#machine.step(id, lost);
@@ -233,8 +233,9 @@ class Engine<Id extends RowId> {
       if (lost.aborted) this.#context.log.info(about, "a step ended after its lock was lost");
       else await this.#backOff(row, about);
     } finally {
-      const seconds = (systemClock.monotonicMs() - beganAtMs) / 1_000;
-      measured.step.publish({ machine: this.#machine.name, outcome, seconds });
+      const machine = this.#machine.name;
+      measure("steps_total", { machine, outcome });
+      measure("step_duration_seconds", { machine }, (systemClock.monotonicMs() - beganAtMs) / 1_000);
     }
   }
 

@@ -4,6 +4,7 @@ import { raiseAlarm, resolveAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import { checkDatabase, requireDatabase } from "#db/check-database.ts";
 import { type Demands, type Finding, refusalOf } from "#db/facts.ts";
+import { showing } from "#lib/measure/measure.ts";
 
 type WatchedContext = Pick<Context, "database" | "clock" | "log">;
 
@@ -31,6 +32,8 @@ export function createDatabaseWatch(
 ): DatabaseWatch {
   const { database, clock, log } = context;
   let aloneSinceMs: number | undefined;
+
+  if (demands.synchronous) showing("database_synchronous", () => [[{}, aloneSinceMs === undefined ? 1 : 0]]);
 
   const isLongEnough = ({ fact }: Finding) =>
     fact !== "synchronous_standby" || clock.monotonicMs() - aloneSinceMs! >= aloneToleratedMs;

@@ -8,6 +8,7 @@ import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { eventId, isHeldBack, isVisible, withLog } from "#events/log.ts";
 import { unixSeconds } from "#lib/clock.ts";
+import { measure } from "#lib/measure/measure.ts";
 import type { Secret } from "#lib/secret.ts";
 import { dropBeyondBounds, keptAnswer, keptError, waitingMax } from "#webhooks/kept.ts";
 import { noteAnswers, takePlaces } from "#webhooks/pace.ts";
@@ -210,6 +211,7 @@ async function deliver(context: Context, webhook: Webhook, delivery: Delivery): 
   const content = { id: delivery.event_id, timestamp: unixSeconds(clock), body };
   const headers = webhookHeaders(content, secretsOf(context, webhook));
   const attempt = await sendWebhook(context, { resellerId: webhook.reseller_id, url: webhook.url, headers, body });
+  measure("webhook_deliveries_total", { outcome: attempt.isDelivered ? "delivered" : "failed" });
   await database.query(noteAttempt, { id: delivery.id, ...noteOf(context, delivery, attempt) });
   return attempt;
 }

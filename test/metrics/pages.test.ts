@@ -1,19 +1,16 @@
 /** The documents and files for those who watch: complete, and about what there is. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { alarmKinds } from "#alarms.ts";
+import { type MetricName, type MetricRow, metricRows } from "#lib/measure/metrics-table.ts";
 import { metricPrefix } from "#metrics/metrics.ts";
-import { type MetricRow, metricRows } from "#metrics/table.ts";
 import { replacePrinted } from "../harness/printed-page.ts";
-
-const file = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
-const read = (path: string) => readFileSync(file(path), "utf8");
+import { dashboards, file, ofPanels, ofRules, read, rules, unknownIn } from "./expressions.ts";
 
 function printMetrics(): string {
-  const row = ({ name, type, labels, from, help }: MetricRow) =>
+  const row = ([name, { type, labels, from, help }]: [MetricName, MetricRow]) =>
     `| \`${metricPrefix}${name}\` | ${type} | ${labels.map((label) => `\`${label}\``).join(", ")} | ${from} | ${help} |`;
   return ["| metric | type | labels | from | what |", "|---|---|---|---|---|", ...metricRows.map(row)].join("\n");
 }
@@ -42,9 +39,7 @@ for (const [path, [name, table]] of Object.entries(pages)) {
   });
 }
 
-const rules = read("ops/prometheus/rules.yml");
 const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name]) => name!);
-const dashboards = readdirSync(file("ops/grafana")).map((name) => `ops/grafana/${name}`);
 
 test("the runbook has a section for each rule and each kind of alarm, and no other", () => {
   const sections = [...read("docs/runbook.md").matchAll(/^### (.+)$/gm)].map(([, name]) => name);
@@ -56,46 +51,19 @@ test("the runbook has a section for each rule and each kind of alarm, and no oth
   );
 });
 
-/** Those of prom-client and Prometheus that we use. */
-const foreign = new Set(["up", "nodejs_eventloop_lag_p99_seconds", "process_resident_memory_bytes"]);
-/** What PromQL itself has. */
-const words = /^(absent|sum|max|min|by|rate|increase|histogram_quantile|topk|or|and|unless)$/;
+/** Those of prom-client that we use. */
+const foreign = ["nodejs_eventloop_lag_p99_seconds", "process_resident_memory_bytes"];
 
-/** The names of an expression that are not ours, and labels that its metrics do not have. */
-function unknownIn(expression: string): string[] {
-  const unknown: string[] = [];
-  const known = new Map<string, readonly string[]>();
-  for (const { name, labels, type } of metricRows as readonly MetricRow[]) {
+test("rules and dashboards name only metrics and labels that there are", () => {
+  const known = new Map<string, readonly string[]>(foreign.map((name) => [name, []]));
+  for (const [name, { labels, type }] of metricRows) {
     const ends = type === "histogram" ? ["_bucket", "_sum", "_count"] : [""];
     for (const end of ends) known.set(metricPrefix + name + end, end === "_bucket" ? [...labels, "le"] : labels);
   }
-  for (const [, name, , selector = ""] of expression.matchAll(/\b([a-z]\w*)(\{([^}]*)\})?(?!\w)/g)) {
-    if (words.test(name!) || foreign.has(name!)) continue;
-    const labels = known.get(name!);
-    if (labels === undefined && name!.includes("_")) unknown.push(name!);
-    for (const [, label] of selector.matchAll(/(\w+)(?:=|!)/g)) {
-      if (labels && !labels.includes(label!)) unknown.push(`${name}{${label}}`);
-    }
-  }
-  const named = [...known].filter(([name]) => new RegExp(`\\b${name}\\b`).test(expression));
-  for (const [, list] of expression.matchAll(/\bby \(([^)]*)\)/g)) {
-    for (const label of list!.split(", ")) {
-      if (named.length > 0 && !named.some(([, labels]) => labels.includes(label))) unknown.push(`by ${label}`);
-    }
-  }
-  return unknown;
-}
-
-test("rules and dashboards name only metrics and labels that there are", () => {
-  const ofRules = [...rules.matchAll(/expr: '(.*)'/g)].map(([, expression]) => expression!);
-  const ofPanels = dashboards.flatMap((path) => {
-    const { panels } = JSON.parse(read(path)) as { panels: { targets: { expr: string }[] }[] };
-    return panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
-  });
   assert.equal(ofRules.length, alerts.length);
   assert.ok(dashboards.length === 4 && ofPanels.length > 20);
-  for (const expression of [...ofRules, ...ofPanels]) assert.deepEqual(unknownIn(expression), [], expression);
-  assert.deepEqual(unknownIn('max by (kind, shop) (deedhouse_alarms_open{name="a"}) or deedhouse_alarm_open'), [
+  for (const expression of [...ofRules, ...ofPanels]) assert.deepEqual(unknownIn(expression, known), [], expression);
+  assert.deepEqual(unknownIn('max by (kind, shop) (deedhouse_alarms_open{name="a"}) or deedhouse_alarm_open', known), [
     "deedhouse_alarms_open{name}",
     "deedhouse_alarm_open",
     "by shop",
@@ -104,7 +72,7 @@ test("rules and dashboards name only metrics and labels that there are", () => {
 
 test("each metric of ours is in a rule or on a dashboard", () => {
   const shown = [rules, ...dashboards.map(read)].join();
-  const unseen = metricRows.map(({ name }) => metricPrefix + name).filter((name) => !shown.includes(name));
+  const unseen = metricRows.map(([name]) => metricPrefix + name).filter((name) => !shown.includes(name));
   assert.deepEqual(unseen, []);
 });
 

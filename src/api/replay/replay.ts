@@ -36,6 +36,8 @@ export class JournalUnavailable extends Error {
 
 /** Accepts each nonce of a key once. It belongs to one process; all decisions are synchronous. */
 export interface ReplayGuard {
+  /** Where it keeps them. */
+  readonly mode: "journal";
   /**
    * Reads what earlier runs left; call it before anything else.
    * @param freshInstall nothing was ever accepted with this database; otherwise a missing journal refuses all requests
@@ -64,6 +66,8 @@ export interface ReplayGuard {
    * used, and no answer may go out except one that the database holds
    */
   answered(keyId: string, nonce: string, timestamp: number): Promise<void> | undefined;
+  /** How many it remembers. */
+  kept(): number;
   /** Requests signed at or before this time are refused; unix seconds. */
   horizonSeconds(): number;
   /** For a clean stop, after the last answer. */
@@ -105,6 +109,7 @@ export function createReplayGuard({
   }
 
   return {
+    mode: "journal",
     open(freshInstall) {
       const limits = { windowSeconds, fileBytesMax, fileAgeSecondsMax };
       openedJournal = openReplayJournal({ journalDir, clock, log, freshInstall, ...limits });
@@ -114,7 +119,6 @@ export function createReplayGuard({
     },
 
     load: (entries) => used.addAll(entries),
-
     isUsed: (keyId, nonce) => isTaken(nameOf(keyId, nonce)),
 
     reserve(keyId, nonce, timestamp) {
@@ -147,8 +151,8 @@ export function createReplayGuard({
       return journal().sync().catch(refused);
     },
 
+    kept: () => used.size,
     horizonSeconds: () => used.horizonSeconds,
-
     close() {
       journal().close();
       openedJournal = undefined;

@@ -16,6 +16,10 @@ export class UsedNonces {
     this.horizonSeconds = horizonSeconds;
   }
 
+  get size(): number {
+    return this.#names.size;
+  }
+
   /** @param name as `nameOf` makes it */
   has(name: string): boolean {
     return this.#names.has(name);

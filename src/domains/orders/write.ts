@@ -38,6 +38,7 @@ import {
   type OwnerContext,
   wake,
 } from "#domains/registry/sessions.ts";
+import { measure } from "#lib/measure/measure.ts";
 
 /** What a write says besides the row's columns, with their types. */
 const itemColumns = `item int4, id int8, version int8, epoch int8, at timestamptz, is_over bool, events jsonb, answered text,
@@ -291,11 +292,16 @@ export async function write(context: WriteContext, order: Order, outcome: Outcom
   if (tx && outcome.holds && !(await outcome.holds(tx))) throw new OrderConflict();
   const [done] = await writeOne(tx ?? database, order, itemOf(context, order, next, outcome));
   if (!done) return refuse(context, tx ?? database);
+  if (isFinal(next.status)) measureEnd(next, clock.now());
   for (const { kind, subject, note } of alarms) {
     if (note === undefined) await resolveAlarm(context, { kind, subject }, tx);
     else await raiseAlarm(context, { kind, subject, note }, tx);
   }
   return { ...next, version: done.version, unwritten: [] };
+}
+
+function measureEnd({ kind, registry_id: registry, status, created_at }: Order, now: Date): void {
+  measure("order_duration_seconds", { kind, registry, status }, (now.getTime() - created_at.getTime()) / 1_000);
 }
 
 /**

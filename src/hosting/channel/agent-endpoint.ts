@@ -77,6 +77,7 @@ export async function startAgentEndpoint(context: Context, options: AgentEndpoin
 
   const server = await startHttpServer({
     ...options,
+    door: "agents",
     log: context.log,
     connectionsMax: options.connectionsMax ?? connectionsMaxDefault,
     requestTimeoutMs,

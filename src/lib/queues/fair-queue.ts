@@ -67,6 +67,10 @@ export class FairQueue {
     this.#settings = settings;
   }
 
+  get waitingCount(): number {
+    return this.#waitingCount;
+  }
+
   /**
    * Runs a task when its turn comes.
    * @throws QueueFull before it runs, when too many are waiting: at once, or when a sponsor with fewer waiting tasks

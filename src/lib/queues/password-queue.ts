@@ -1,4 +1,5 @@
 import { hash } from "@node-rs/bcrypt";
+import { showing } from "#lib/measure/measure.ts";
 import { FairQueue, QueueFull } from "#lib/queues/fair-queue.ts";
 import type { Random } from "#lib/random.ts";
 import { Secret } from "#lib/secret.ts";
@@ -42,6 +43,7 @@ export class PasswordQueueFull extends Error {
 /** The queue of one process. It holds clear text in memory only, and only until the hash is made. */
 export function createPasswordQueue(settings: PasswordQueueSettings): PasswordQueue {
   const queue = new FairQueue({ runningMax: 1, waitingMax: settings.waitingMax });
+  showing("password_queue_waiting", () => [[{}, queue.waitingCount]]);
   return {
     hash: async (resellerId, password) => {
       try {

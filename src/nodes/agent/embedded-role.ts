@@ -42,13 +42,10 @@ export async function startNodeRole(config: NodeConfig): Promise<Role> {
     throw error;
   });
   const servers = placesOf(rest.host, node);
-  const metrics = startMetrics({ role: "node", clock: systemClock, log });
-  const status = await startStatusListener(statusSettings, {
-    role: "node",
-    whyNotReady: () => (agent ? whyServersSilent(servers.ftp, servers.web) : "it has not joined a gateway"),
-    pages: { "/metrics": metrics.page },
-    log,
-  });
+  const whyNotReady = () => (agent ? whyServersSilent(servers.ftp, servers.web) : "it has not joined a gateway");
+  const own = { ...surroundings, role: "node", whyNotReady, log };
+  const metrics = startMetrics(own);
+  const status = await startStatusListener(statusSettings, { ...own, pages: { "/metrics": metrics.page } });
   return {
     ready: { ...ready, ...status.ready },
     async close() {

@@ -45,13 +45,9 @@ export async function startAgentRole(args: string[]): Promise<Role> {
   const node = await createProftpdNode({ ...surroundings, settings, ftp, web });
   const progressFile = join(settings.stateFolder, "agent-progress.json");
   const agent = await startAgent({ ...surroundings, config, transport, node, progressFile });
-  const metrics = startMetrics({ role: "agent", clock: systemClock, log: surroundings.log });
-  const status = await startStatusListener(loadStatusConfig(), {
-    role: "agent",
-    whyNotReady: () => whyServersSilent(ftp, web),
-    pages: { "/metrics": metrics.page },
-    log: surroundings.log,
-  });
+  const own = { role: "agent", whyNotReady: () => whyServersSilent(ftp, web), ...surroundings };
+  const metrics = startMetrics(own);
+  const status = await startStatusListener(loadStatusConfig(), { ...own, pages: { "/metrics": metrics.page } });
   surroundings.log.info(
     { node: config.node, gateway: config.gateway.url, version: agentVersion },
     "the agent is running",

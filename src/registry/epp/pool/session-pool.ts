@@ -5,6 +5,7 @@
  */
 import { sleep } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
+import { measure, secondsSince, showing } from "#lib/measure/measure.ts";
 import { reportDefect } from "#lib/report-defect.ts";
 import { isAccountThreat, isServerFault } from "#registry/epp/codes.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
@@ -47,6 +48,7 @@ export class SessionPool implements EppPool {
   readonly #waiters: WaitingLine;
   #isDraining = false;
   #probeFailure: unknown;
+  readonly #stopShowing: () => void;
   readonly #allReturned = Promise.withResolvers<void>();
 
   constructor(options: EppPoolOptions) {
@@ -66,7 +68,15 @@ export class SessionPool implements EppPool {
       onChange: (status) => this.#onCircuit(status),
     });
     this.#opener = new SessionOpener({ pool: options, timeouts, log: this.#log, onPauseOver: () => this.#serve() });
+    this.#stopShowing = showing("epp_sessions", () => this.#sessions());
     this.#serve();
+  }
+
+  #sessions() {
+    const registry = this.#options.registryId;
+    const opening = this.#opener.count + this.#closing.size;
+    const counts = { lent: this.#lent.size, idle: this.#idle.length, opening };
+    return Object.entries(counts).map(([state, sessions]) => [{ registry, state }, sessions] as const);
   }
 
   async acquire(purpose: SessionPurpose, options: AcquireOptions): Promise<Lease> {
@@ -122,6 +132,7 @@ export class SessionPool implements EppPool {
     inTime.abort();
     this.#opener.abandon();
     for (const session of [...this.#lent.keys(), ...this.#closing.keys()]) session.destroy("the pool is drained");
+    this.#stopShowing();
   }
 
   async #settled(): Promise<void> {
@@ -201,14 +212,19 @@ export class SessionPool implements EppPool {
     requestOptions: RequestOptions,
   ): Promise<EppResponse<Data>> {
     const askedAtMs = this.#options.clock.monotonicMs();
+    const labels = { registry: this.#options.registryId, command: command.name };
+    const beganAtMs = performance.now();
     try {
       const response = await session.request(command, requestOptions);
+      measure("epp_command_duration_seconds", labels, secondsSince(beganAtMs));
+      measure("epp_commands_total", { ...labels, code: String(response.code) });
       this.#signs.recordAnswer();
       if (isAccountThreat(response.code)) this.#circuit.recordRefusal();
       else if (isServerFault(response.code)) this.#circuit.recordFault();
       return response;
     } catch (error) {
       if (error instanceof EppUnanswered) {
+        measure("epp_commands_total", { ...labels, code: "unanswered" });
         this.#signs.recordNoAnswer(askedAtMs);
         // The message is broken, not the registry: it comes with each answer until it is acknowledged.
         if (command.name !== "poll:req" || error.reason !== "malformed") this.#circuit.recordFault();
