@@ -8,12 +8,13 @@ import { generate } from "selfsigned";
 import { type CheckedRole, checkStart } from "#checks/check-start.ts";
 import { knownVariables } from "#checks/known-variables.ts";
 import { DatabaseUnavailable } from "#db/errors.ts";
+import { migrate } from "#db/migrate.ts";
 import { systemRandom } from "#lib/random.ts";
 import { createSealer, parseNamedKey } from "#lib/sealed-secret.ts";
 import { Secret } from "#lib/secret.ts";
 import { apiSecretRow } from "#resellers/key-store.ts";
-import { emptyDatabase, testDatabase } from "../../test/harness/database.ts";
 import { runSql } from "../../test/harness/sql.ts";
+import { startOwnServer } from "../../test/harness/standby.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "deedhouse-checks-"));
 after(() => rm(folder, { recursive: true, force: true }));
@@ -41,7 +42,23 @@ const registries = (name: string, own: object, mode = 0o600) =>
 
 const newKey = () => randomBytes(32).toString("hex");
 const masterKey = `2026:${newKey()}`;
-const { url } = await testDatabase({ after });
+// Production refuses a server that may lose commits, as that of other tests may.
+const server = await startOwnServer({ after }, { fsync: "on" });
+
+async function emptyDatabase(name: string): Promise<string> {
+  await runSql(server.url, `CREATE DATABASE ${name}`);
+  const url = new URL(server.url);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+async function migratedDatabase(name: string): Promise<string> {
+  const url = await emptyDatabase(name);
+  await migrate(url);
+  return url;
+}
+
+const url = await migratedDatabase("sound");
 const sound = {
   DATABASE_URL: url,
   DEEDHOUSE_MASTER_KEY_FILE: await write("master.key", masterKey, 0o640),
@@ -147,26 +164,26 @@ test("names the file of a profile's key that others can read", async () => {
   assert.match(found[0]!, /^DEEDHOUSE_REGISTRIES_FILE, keyFile: everybody .*tls\.key/);
 });
 
-test("refuses a database without this release's migrations", async (t) => {
-  const [only, ...others] = await mistakesOf({ DATABASE_URL: (await emptyDatabase(t)).url });
+test("refuses a database without this release's migrations", async () => {
+  const [only, ...others] = await mistakesOf({ DATABASE_URL: await emptyDatabase("bare") });
   assert.match(only!, /^DATABASE_URL: the database lacks \d+ of this release's migrations, .*: run deedhouse migrate$/);
   assert.deepEqual(others, []);
 });
 
-test("refuses a database of another program", async (t) => {
-  const { url: other } = await emptyDatabase(t);
+test("refuses a database of another program", async () => {
+  const other = await emptyDatabase("recipes");
   await runSql(other, "CREATE TABLE recipes (id int)");
   assert.match((await mistakesOf({ DATABASE_URL: other })).join(), /tables of another program/);
 });
 
-test("accepts a database that a newer release has migrated", async (t) => {
-  const { url: newer } = await testDatabase(t);
+test("accepts a database that a newer release has migrated", async () => {
+  const newer = await migratedDatabase("newer");
   await runSql(newer, "INSERT INTO migrations (number, name, sha256) VALUES (9999, '9999-later.sql', '')");
   assert.deepEqual(await mistakesOf({ DATABASE_URL: newer }), []);
 });
 
-test("refuses a master key that does not open what the database holds, by its id or by its value", async (t) => {
-  const { url: used } = await testDatabase(t);
+test("refuses a master key that does not open what the database holds, by its id or by its value", async () => {
+  const used = await migratedDatabase("used");
   const sealer = createSealer({ keys: [parseNamedKey(masterKey)], random: systemRandom });
   const id = "a".repeat(32);
   const sealed = sealer.seal(apiSecretRow(id), new Secret("secret")).toString("hex");
