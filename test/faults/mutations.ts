@@ -101,6 +101,11 @@ export const mutations: readonly Mutation[] = [
         replace: `const isLastLost = order.attempts.at(-1)?.result_code === null;
           if (renewedYears >= Math.max(1, order.attempts.length + (isLastLost ? 1 : 0)))`,
       },
+      {
+        file: "src/domains/kinds/renew-kind.ts",
+        find: "if (isExtended && !isExplained",
+        replace: "if (false && !isExplained",
+      },
       { file: "src/domains/kinds/renew-kind.ts", find: "years - renewedYears", replace: "years" },
     ],
   },
