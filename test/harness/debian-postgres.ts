@@ -1,4 +1,5 @@
 /** Debian's PostgreSQL 15, the oldest version that we accept: migrated, or with a standby that pg_basebackup has made. */
+import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -21,10 +22,19 @@ const password = "a-test-password";
 /** The option `skip` of a test. */
 export const noDebianPostgres = !existsSync(join(binDir, "postgres")) && "postgresql-15 is not installed";
 
-async function makeFolder(scope: Scope): Promise<string> {
-  const folder = await mkdtemp(join(await quickFolder(), "deedhouse-debian-"));
-  scope.after(() => rm(folder, { recursive: true, force: true }));
-  return folder;
+/** The folder of a server, which goes once the server has ended. */
+interface Place {
+  folder: string;
+  server?: OwnServer;
+}
+
+async function makePlace(scope: Scope): Promise<Place> {
+  const place: Place = { folder: await mkdtemp(join(await quickFolder(), "deedhouse-debian-")) };
+  scope.after(async () => {
+    await place.server?.stop();
+    await rm(place.folder, { recursive: true, force: true });
+  });
+  return place;
 }
 
 /** Runs one of its programs as a user who is not root. */
@@ -41,7 +51,8 @@ async function handOver(folder: string): Promise<void> {
   }
 }
 
-async function serve(scope: Scope, folder: string, more: readonly string[] = []): Promise<OwnServer> {
+async function serve(place: Place, more: readonly string[] = []): Promise<OwnServer> {
+  const { folder } = place;
   const { prefix, identity } = await findPrograms(folder);
   const [port] = await freePorts(1);
   const settings = [`port=${port}`, "listen_addresses=127.0.0.1", "unix_socket_directories=", ...more];
@@ -49,35 +60,41 @@ async function serve(scope: Scope, folder: string, more: readonly string[] = [])
   const [command, ...args] = [...prefix, ...words] as [string, ...string[]];
   const child = spawn(command, args, { ...identity, cwd: "/", stdio: "ignore" });
   const exited = once(child, "exit").then(() => {});
+  const isRunning = () => child.exitCode === null && child.signalCode === null;
   const stop = async () => {
-    if (child.exitCode === null && child.signalCode === null) child.kill("SIGINT");
+    if (!isRunning()) return;
+    child.kill("SIGINT");
     await exited;
+    assert.equal(child.exitCode, 0, "PostgreSQL did not shut down in an orderly way");
   };
-  scope.after(stop);
   const url = `postgres://${user}:${password}@127.0.0.1:${port}/postgres`;
-  while (child.exitCode === null && !(await runSql(url, "SELECT 1").then(Boolean, () => false))) await sleep(50);
-  return { url, localUrl: url, port: port!, pid: child.pid!, adopted: false, exited, stop, dataDir: folder };
+  place.server = { url, localUrl: url, port: port!, pid: child.pid!, adopted: false, exited, stop, dataDir: folder };
+  while (isRunning() && !(await runSql(url, "SELECT 1").then(Boolean, () => false))) await sleep(50);
+  assert.ok(isRunning(), "PostgreSQL ended at its start");
+  return place.server;
 }
 
 /** @param more settings such as "fsync=off" */
 export async function startDebianServer(scope: Scope, more: readonly string[] = []): Promise<OwnServer> {
-  const folder = await makeFolder(scope);
+  const place = await makePlace(scope);
+  const { folder } = place;
   const passwordFile = join(folder, "password");
   await writeFile(passwordFile, password);
   await handOver(folder);
   const identity = [`--username=${user}`, `--pwfile=${passwordFile}`, "--auth=scram-sha-256"];
   await run(folder, "initdb", ["-D", join(folder, "cluster"), ...identity, "--encoding=UTF8", "--locale=C"]);
-  return serve(scope, folder, more);
+  return serve(place, more);
 }
 
 /** @param port where it gets the primary's log: by default at its own port */
 export async function startDebianStandby(scope: Scope, primary: OwnServer, port = primary.port): Promise<OwnServer> {
-  const folder = await makeFolder(scope);
+  const place = await makePlace(scope);
+  const { folder } = place;
   await handOver(folder);
   const source = ["-h", "127.0.0.1", "-p", String(port), "-U", user];
   const how = ["--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast"];
   await run(folder, "pg_basebackup", [...source, ...how, "-D", join(folder, "cluster")], { PGPASSWORD: password });
-  return serve(scope, folder);
+  return serve(place);
 }
 
 /** @returns the URL of a migrated template database, to which nothing is connected */
