@@ -1,22 +1,20 @@
 import { startAlarmMessages } from "#alarm-messages/machine.ts";
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
-import { createReplayGuard } from "#api/replay/replay.ts";
+import { openReplayGuard } from "#api/replay/open-guard.ts";
 import { type ServerOptions, startServer, whyNotReady } from "#api/server.ts";
 import { buildContext } from "#build-context.ts";
 import { plainHttpMistakes } from "#checks/unsafe-settings.ts";
 import type { Config } from "#config.ts";
 import type { Context } from "#context.ts";
-import { statement } from "#db/statement.ts";
 import { noteRestore } from "#events/log.ts";
 import { followCertificate } from "#front/certificate.ts";
 import { startAgentEndpoint } from "#hosting/channel/agent-endpoint.ts";
-import { sleep, unixSeconds } from "#lib/clock.ts";
+import { sleep } from "#lib/clock.ts";
 import { startStatusListener } from "#lib/net/status-listener.ts";
 import { refuseMistakes } from "#lib/settings.ts";
 import { readFacts } from "#metrics/facts.ts";
 import { startMetrics } from "#metrics/metrics.ts";
 import type { Role } from "#role.ts";
-import { committedNoncesSince } from "#use-case/stored-answers.ts";
 import { createDatabaseWatch } from "#watch/database.ts";
 import { lookAtDisks, ownLogFile } from "#watch/disk-space.ts";
 import { lookAround, startWatch } from "#watch/look-around.ts";
@@ -25,11 +23,6 @@ import { watchLostCommits } from "#watch/lost-commits.ts";
 /** From SIGTERM on: then what is in progress is cut, and the rest of the time is for closing everything else. */
 const finishMsMax = 25_000;
 
-const anyKeyUsed = statement("api-first-start", "SELECT NOT EXISTS (SELECT FROM replay_journals) AS is_first", {
-  is_first: "bool",
-});
-const rememberStart = statement("api-started", "INSERT INTO replay_journals (started_at) VALUES ($now)", {});
-
 /** The role `api`. @throws WrongSetting when resellers would have to send in plain text over a network */
 export async function startApi(config: Config): Promise<Role> {
   refuseMistakes(plainHttpMistakes(config));
@@ -37,17 +30,12 @@ export async function startApi(config: Config): Promise<Role> {
   const { databaseUrl: url, databaseDemands: demands } = config;
   const databaseWatch = createDatabaseWatch(context, { url, demands, role: "api" });
   await databaseWatch.start();
-  const { clock, log, database } = context;
+  const { clock, log } = context;
   const windowSeconds = config.signatureWindowSeconds;
-  const replayGuard = createReplayGuard({ journalDir: config.replayDir, clock, log, windowSeconds });
   await noteRestore(context);
   const losses = watchLostCommits(context);
-  // A database that no api has used cannot have lost a nonce; any other database needs its journal.
-  const [first] = await database.query(anyKeyUsed, {});
-  replayGuard.open(first?.is_first ?? false);
-  if (first?.is_first) await database.query(rememberStart, { now: clock.now() });
-  const committed = await committedNoncesSince(database, unixSeconds(clock) - windowSeconds);
-  replayGuard.load(committed.map(({ key_id, nonce, signed_at }) => ({ keyId: key_id, nonce, timestamp: signed_at })));
+  const nonces = await openReplayGuard(context, config);
+  const { replayGuard } = nonces;
   // Reading the bundled list takes a tenth of a second, in which no request would be answered.
   await context.commonPasswords();
   const stopping = new AbortController();
@@ -60,6 +48,7 @@ export async function startApi(config: Config): Promise<Role> {
     host: config.apiHost,
     port: config.apiPort,
     replayGuard,
+    whyRefused: nonces.whyRefused,
     windowSeconds,
     sourceFailuresMax: config.sourceFailuresMax,
     tls: config.apiTls,
@@ -85,7 +74,9 @@ export async function startApi(config: Config): Promise<Role> {
   const watch = startWatch(context, async () => {
     await databaseWatch.look();
     await lookAround(context);
-    await lookAtDisks(context, [config.replayDir, ...ownLogFile(), ...config.diskFolders]);
+    await nonces.look();
+    const journalDir = config.nonces === "journal" ? [config.replayDir] : [];
+    await lookAtDisks(context, [...journalDir, ...ownLogFile(), ...config.diskFolders]);
   });
   return {
     ready: { port: server.port, ...(agentEndpoint && { nodesPort: agentEndpoint.port }), ...status.ready },
@@ -108,7 +99,7 @@ export async function startApi(config: Config): Promise<Role> {
         losses.close(),
       ]);
       if (cut > 0) log.warn({ requests: cut }, "requests in progress were cut, because the API stops");
-      replayGuard.close();
+      await nonces.close();
       await status.close();
       metrics.close();
       await context.close();
