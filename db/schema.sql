@@ -125,6 +125,7 @@ TABLE committed_requests
   created_at timestamp with time zone NOT NULL
   CONSTRAINT committed_requests_pkey PRIMARY KEY (key_id, nonce)
   CREATE INDEX committed_requests_signed_at ON public.committed_requests USING btree (signed_at)
+  CREATE TRIGGER committed_requests_use_nonces AFTER INSERT ON public.committed_requests FOR EACH ROW EXECUTE FUNCTION use_nonce()
 
 TABLE contacts
   reseller_id bigint NOT NULL
@@ -658,6 +659,19 @@ TABLE node_states
   CREATE INDEX node_states_version ON public.node_states USING btree (node_id, version)
   CREATE UNIQUE INDEX node_states_identifier ON public.node_states USING btree (node_id, identifier) WHERE (state IS NOT NULL)
 
+TABLE nonce_parts
+  part integer NOT NULL
+  range bigint NOT NULL
+  CONSTRAINT nonce_parts_pkey PRIMARY KEY (part)
+
+TABLE nonce_store
+  is_only boolean NOT NULL DEFAULT true
+  kept_in text NOT NULL
+  horizon_seconds bigint NOT NULL
+  CONSTRAINT nonce_store_is_only_check CHECK (is_only)
+  CONSTRAINT nonce_store_kept_in_check CHECK ((kept_in = ANY (ARRAY['journal'::text, 'database'::text])))
+  CONSTRAINT nonce_store_pkey PRIMARY KEY (is_only)
+
 TABLE order_counts WITH (fillfactor=50)
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
   reseller_id bigint NOT NULL
@@ -957,6 +971,60 @@ TABLE service_packs
   CONSTRAINT service_packs_traffic_bytes_month_check CHECK ((traffic_bytes_month >= 0))
   CONSTRAINT service_packs_version_check CHECK ((version > 0))
   CREATE UNIQUE INDEX service_packs_on_offer ON public.service_packs USING btree (id) WHERE (retired_at IS NULL)
+
+TABLE used_nonces PARTITION BY LIST (part)
+  digest bytea NOT NULL
+  part integer NOT NULL
+  signed_at bigint NOT NULL
+  CONSTRAINT used_nonces_pkey PRIMARY KEY (digest, part)
+
+TABLE used_nonces_0 FOR VALUES IN (0)
+  digest bytea NOT NULL
+  part integer NOT NULL
+  signed_at bigint NOT NULL
+  CONSTRAINT used_nonces_0_pkey PRIMARY KEY (digest, part)
+
+TABLE used_nonces_1 FOR VALUES IN (1)
+  digest bytea NOT NULL
+  part integer NOT NULL
+  signed_at bigint NOT NULL
+  CONSTRAINT used_nonces_1_pkey PRIMARY KEY (digest, part)
+
+TABLE used_nonces_2 FOR VALUES IN (2)
+  digest bytea NOT NULL
+  part integer NOT NULL
+  signed_at bigint NOT NULL
+  CONSTRAINT used_nonces_2_pkey PRIMARY KEY (digest, part)
+
+TABLE used_nonces_3 FOR VALUES IN (3)
+  digest bytea NOT NULL
+  part integer NOT NULL
+  signed_at bigint NOT NULL
+  CONSTRAINT used_nonces_3_pkey PRIMARY KEY (digest, part)
+
+TABLE used_nonces_4 FOR VALUES IN (4)
+  digest bytea NOT NULL
+  part integer NOT NULL
+  signed_at bigint NOT NULL
+  CONSTRAINT used_nonces_4_pkey PRIMARY KEY (digest, part)
+
+TABLE used_nonces_5 FOR VALUES IN (5)
+  digest bytea NOT NULL
+  part integer NOT NULL
+  signed_at bigint NOT NULL
+  CONSTRAINT used_nonces_5_pkey PRIMARY KEY (digest, part)
+
+TABLE used_nonces_6 FOR VALUES IN (6)
+  digest bytea NOT NULL
+  part integer NOT NULL
+  signed_at bigint NOT NULL
+  CONSTRAINT used_nonces_6_pkey PRIMARY KEY (digest, part)
+
+TABLE used_nonces_7 FOR VALUES IN (7)
+  digest bytea NOT NULL
+  part integer NOT NULL
+  signed_at bigint NOT NULL
+  CONSTRAINT used_nonces_7_pkey PRIMARY KEY (digest, part)
 
 TABLE webhook_deliveries
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
@@ -1742,6 +1810,18 @@ BEGIN
       'requested_at', transfer ->> 'requested_at',
       'answer_by', CASE WHEN NEW.transfer IS NOT NULL THEN transfer ->> 'answer_by' END))
   FROM event_log, coalesce(NEW.transfer, OLD.transfer) AS transfer;
+  RETURN NULL;
+END $function$
+
+
+CREATE OR REPLACE FUNCTION public.use_nonce()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  INSERT INTO used_nonces (digest, part, signed_at)
+  SELECT substring(sha256(convert_to(NEW.key_id || ':' || NEW.nonce, 'UTF8')) FROM 1 FOR 16), part, NEW.signed_at
+  FROM nonce_parts WHERE part = (NEW.signed_at / 900) % 8 AND range = NEW.signed_at / 900;
   RETURN NULL;
 END $function$
 

@@ -3,6 +3,7 @@
  * together. `deedhouse start` sets the variables of the processes that it starts; elsewhere an operator does.
  */
 import { BlockList } from "node:net";
+import type { NonceMode } from "#api/replay/replay.ts";
 import { type AlarmChannels, isLoopback, readAlarmChannels } from "#config-alarms.ts";
 import type { Demands } from "#db/facts.ts";
 import { parseRanges } from "#lib/net/address-ranges.ts";
@@ -35,7 +36,9 @@ export interface Config {
   connectionsMax: number;
   /** Shares of the connections to the api and to the agents' endpoint. */
   sourceShares: SourceShares;
-  /** Where the api keeps its journal of used nonces. */
+  /** Where used nonces are kept. */
+  nonces: NonceMode;
+  /** Where the api keeps its journal of used nonces, or has kept it; empty: nowhere. */
   replayDir: string;
   /** Failed authentications that one source address may make per minute. */
   sourceFailuresMax: number;
@@ -153,6 +156,28 @@ function readDemands({ flag }: Reader, isSandbox: boolean): Demands {
   return { durability, synchronous: flag("DEEDHOUSE_DATABASE_SYNCHRONOUS") };
 }
 
+/** The table of nonces has parts for this many seconds. */
+const databaseWindowSecondsMax = 900;
+
+function readNonces({ text, optional, integer, mistakes }: Reader) {
+  const nonces = text("DEEDHOUSE_NONCES", "journal");
+  const windowSeconds = integer("DEEDHOUSE_SIGNATURE_WINDOW_SECONDS", 300, 1);
+  if (nonces !== "journal" && nonces !== "database") {
+    mistakes.push(`DEEDHOUSE_NONCES must be "journal" or "database", not "${nonces}"`);
+  }
+  const isShared = nonces === "database";
+  if (isShared && windowSeconds > databaseWindowSecondsMax) {
+    mistakes.push(
+      `DEEDHOUSE_SIGNATURE_WINDOW_SECONDS must be at most ${databaseWindowSecondsMax} with DEEDHOUSE_NONCES=database`,
+    );
+  }
+  return {
+    nonces: isShared ? ("database" as const) : ("journal" as const),
+    replayDir: isShared ? (optional("DEEDHOUSE_REPLAY_DIR") ?? "") : text("DEEDHOUSE_REPLAY_DIR"),
+    signatureWindowSeconds: windowSeconds,
+  };
+}
+
 /** The requests that are in progress when the port closes need the rest of the time that a process has to stop. */
 const drainMsMax = 20_000;
 
@@ -253,9 +278,8 @@ export function readConfig(environment: NodeJS.ProcessEnv): { config: Config; mi
     plainHttp: !isPlain ? "no" : mayBePlain ? "allowed" : "refused",
     connectionsMax: integer("DEEDHOUSE_CONNECTIONS_MAX", 10_000, 1),
     sourceShares: readSourceShares(reader),
-    replayDir: text("DEEDHOUSE_REPLAY_DIR"),
+    ...readNonces(reader),
     sourceFailuresMax: integer("DEEDHOUSE_SOURCE_FAILURES_MAX", 100, 1),
-    signatureWindowSeconds: integer("DEEDHOUSE_SIGNATURE_WINDOW_SECONDS", 300, 1),
     drainMs: readDrain(reader),
     checkBudgetMs: integer("DEEDHOUSE_CHECK_BUDGET_MS", 2_000, 1),
     checkFreshMs: integer("DEEDHOUSE_CHECK_FRESH_MS", 30_000, 0),

@@ -8,7 +8,13 @@ import type { ReplayGuard } from "#api/replay/replay.ts";
 import { judgeSignedTimes } from "#api/signed-times.ts";
 import { type Credentials, readCredentials, type WireRequest } from "#api/signing/credentials.ts";
 import { findSigner } from "#api/signing/signer.ts";
-import { createSourceGuard, createUnsignedLimit, tooManyRequests, type UnsignedLimit } from "#api/source-guard.ts";
+import {
+  createSourceGuard,
+  createUnsignedLimit,
+  type Refusal,
+  tooManyRequests,
+  type UnsignedLimit,
+} from "#api/source-guard.ts";
 import type { Context } from "#context.ts";
 import { createRateLimiter, createSourceBudget, type RateLimit, type RateLimiter } from "#front/rate-limit.ts";
 import { type ApiKey, createKeyStore } from "#resellers/key-store.ts";
@@ -33,6 +39,10 @@ export interface Authenticated {
   digest(): Buffer;
   /** The stored answer, when this request is an identical resend of a committed write. */
   replayed: Answer | undefined;
+  /** The nonce is in the database, with the answer of this very request. */
+  isStored: boolean;
+  /** Counts that another process has answered this nonce. @returns the error to throw */
+  refuseReused(): Refusal;
 }
 
 export interface Authenticator {
@@ -102,17 +112,18 @@ export function createAuthenticator(context: Context, options: AuthenticatorOpti
       // Computed on demand: a read does not need it.
       const digest = () =>
         sealer.hmac("request", Buffer.concat([Buffer.from(`${request.method} ${request.target}\n`), request.body]));
+      const refuseReused = () => guard.refuse(request, "authorization_nonce_reused", keyId);
+      const checked = { key, credentials, digest, judgeTimes, callerNow, isStored: false, refuseReused };
       if (replayGuard.isUsed(keyId, nonce)) {
         const replayed = await guard.inTurn("guess", request, keyId, () =>
           findReplayed(request, credentials, digest()),
         );
-        return { key, credentials, digest, judgeTimes, callerNow, replayed, ...takeFromReseller(limiter, key) };
+        return { ...checked, replayed, ...takeFromReseller(limiter, key) };
       }
       // Nothing is awaited from here on, so a concurrent twin cannot pass the same checks in between.
       const counted = takeFromReseller(limiter, key);
-      if (!replayGuard.reserve(keyId, nonce, timestamp))
-        throw guard.refuse(request, "authorization_nonce_reused", keyId);
-      return { key, credentials, digest, judgeTimes, callerNow, replayed: undefined, ...counted };
+      if (!replayGuard.reserve(keyId, nonce, timestamp)) throw refuseReused();
+      return { ...checked, replayed: undefined, ...counted };
     },
   };
 }

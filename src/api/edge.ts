@@ -9,13 +9,12 @@ import { type Authenticated, type AuthenticatorOptions, createAuthenticator } fr
 import { createIdempotencyGate } from "#api/idempotency.ts";
 import { createLongAnswers } from "#api/long-answers.ts";
 import { findOpenRoute, type OpenRoute } from "#api/open-routes.ts";
-import { JournalUnavailable } from "#api/replay/replay.ts";
+import { JournalUnavailable, NonceTaken } from "#api/replay/replay.ts";
 import { createRequestDatabase } from "#api/request-database.ts";
 import { type EdgeRequest, type RouteServices, runRoute } from "#api/run-route.ts";
-import type { Credentials } from "#api/signing/credentials.ts";
 import { Refusal } from "#api/source-guard.ts";
 import type { Context } from "#context.ts";
-import { ApiError } from "#errors.ts";
+import { ApiError, unavailable } from "#errors.ts";
 import { type RateLimit, rateLimitHeaders } from "#front/rate-limit.ts";
 import { unixSeconds } from "#lib/clock.ts";
 import { isMeasured, measure, secondsSince } from "#lib/measure/measure.ts";
@@ -24,6 +23,8 @@ import type { Answer } from "#use-case/use-case.ts";
 
 /** A client may send any other word. */
 const measuredMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "DELETE"]);
+
+const refusedRetrySeconds = 1;
 
 /** The complete response: `body` is absent on 202 and 204, and may come in parts. */
 export interface EdgeAnswer {
@@ -42,6 +43,8 @@ export interface Edge {
 export interface EdgeOptions extends AuthenticatorOptions {
   /** How long a repeat of an Idempotency-Key waits for the request in progress. Default 10 s. */
   idempotencyWaitMs?: number;
+  /** Why no signed request may be answered now; undefined: they may. Default: always. */
+  whyRefused?: () => string | undefined;
 }
 
 /**
@@ -66,10 +69,11 @@ export function createEdge(context: Context, options: EdgeOptions): Edge {
     // From here on: a stream may break before it is written, and an error without a listener ends the process.
     answer.stream?.once("error", (error) => logBrokenStream(context.log, request.requestId, error));
     try {
-      await rememberNonce(context, options, authenticated.credentials);
+      await rememberNonce(context, options, authenticated);
       return answer;
     } catch (error) {
       answer.stream?.destroy();
+      if (error instanceof NonceTaken) throw authenticated.refuseReused();
       if (!(error instanceof JournalUnavailable)) throw error;
       return answerWithoutJournal(context, options, authenticated, error);
     }
@@ -89,6 +93,7 @@ export function createEdge(context: Context, options: EdgeOptions): Edge {
     const { requestId, sourceAddress } = request;
     try {
       if (open) return answerOpen(open, request);
+      if (options.whyRefused?.() !== undefined) throw unavailable(refusedRetrySeconds);
       const authenticated = await authenticator.authenticate(request);
       return complete(await answerAuthenticated(request, authenticated), requestId, authenticated.rateLimit);
     } catch (thrown) {
@@ -133,14 +138,19 @@ function measureRequest(
 async function rememberNonce(
   { clock }: Context,
   { replayGuard, windowSeconds }: EdgeOptions,
-  { keyId, nonce, timestamp, otherReadings }: Credentials,
+  { credentials: { keyId, nonce, timestamp, otherReadings }, isStored }: Authenticated,
 ): Promise<void> {
   const beganAtMs = performance.now();
-  await replayGuard.answered(keyId, nonce, timestamp);
+  const others = otherReadings({ nowSeconds: unixSeconds(clock), windowSeconds }).map(async (other) => {
+    try {
+      await replayGuard.answered(keyId, other.nonce, other.timestamp);
+    } catch (error) {
+      // Nobody can present another reading that is taken already.
+      if (!(error instanceof NonceTaken)) throw error;
+    }
+  });
+  await Promise.all([replayGuard.answered(keyId, nonce, timestamp, isStored), ...others]);
   measure("nonce_write_seconds", { mode: replayGuard.mode }, secondsSince(beganAtMs));
-  for (const other of otherReadings({ nowSeconds: unixSeconds(clock), windowSeconds })) {
-    await replayGuard.answered(keyId, other.nonce, other.timestamp);
-  }
 }
 
 /**

@@ -1,12 +1,12 @@
 import { startAlarmMessages } from "#alarm-messages/machine.ts";
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
-import { createReplayGuard, type ReplayGuard } from "#api/replay/replay.ts";
+import { openReplayGuard } from "#api/replay/open-guard.ts";
+import type { ReplayGuard } from "#api/replay/replay.ts";
 import { type ServerOptions, startServer, whyNotReady } from "#api/server.ts";
 import { buildContext } from "#build-context.ts";
 import { plainHttpMistakes } from "#checks/unsafe-settings.ts";
 import type { Config } from "#config.ts";
 import type { Context } from "#context.ts";
-import { statement } from "#db/statement.ts";
 import { noteRestore } from "#events/log.ts";
 import { followCertificate } from "#front/certificate.ts";
 import { startAgentEndpoint } from "#hosting/channel/agent-endpoint.ts";
@@ -17,7 +17,6 @@ import { refuseMistakes } from "#lib/settings.ts";
 import { readFacts } from "#metrics/facts.ts";
 import { startMetrics } from "#metrics/metrics.ts";
 import type { Role } from "#role.ts";
-import { committedNoncesSince } from "#use-case/stored-answers.ts";
 import { createDatabaseWatch } from "#watch/database.ts";
 import { lookAtDisks, ownLogFile } from "#watch/disk-space.ts";
 import { lookAround, startWatch } from "#watch/look-around.ts";
@@ -27,11 +26,6 @@ import { recordProcess } from "#watch/processes.ts";
 /** From SIGTERM on: then what is in progress is cut, and the rest of the time is for closing everything else. */
 const finishMsMax = 25_000;
 
-const anyKeyUsed = statement("api-first-start", "SELECT NOT EXISTS (SELECT FROM replay_journals) AS is_first", {
-  is_first: "bool",
-});
-const rememberStart = statement("api-started", "INSERT INTO replay_journals (started_at) VALUES ($now)", {});
-
 /** The role `api`. @throws WrongSetting when resellers would have to send in plain text over a network */
 export async function startApi(config: Config): Promise<Role> {
   refuseMistakes(plainHttpMistakes(config));
@@ -40,23 +34,17 @@ export async function startApi(config: Config): Promise<Role> {
   const databaseWatch = createDatabaseWatch(context, { url, demands, role: "api" });
   await databaseWatch.start();
   const processRow = await recordProcess(context, "api");
-  const { clock, log, database } = context;
-  const windowSeconds = config.signatureWindowSeconds;
-  const replayGuard = createReplayGuard({ journalDir: config.replayDir, clock, log, windowSeconds });
+  const { clock, log } = context;
   await noteRestore(context);
   const losses = watchLostCommits(context);
-  // A database that no api has used cannot have lost a nonce; any other database needs its journal.
-  const [first] = await database.query(anyKeyUsed, {});
-  replayGuard.open(first?.is_first ?? false);
-  if (first?.is_first) await database.query(rememberStart, { now: clock.now() });
-  const committed = await committedNoncesSince(database, unixSeconds(clock) - windowSeconds);
-  replayGuard.load(committed.map(({ key_id, nonce, signed_at }) => ({ keyId: key_id, nonce, timestamp: signed_at })));
+  const nonces = await openReplayGuard(context, config);
+  const { replayGuard } = nonces;
   // Reading the bundled list takes a tenth of a second, in which no request would be answered.
   await context.commonPasswords();
   const stopping = new AbortController();
   // The alarm about missing workers has to arrive without one.
   const alarmMessages = await startAlarmMessages(context, config.databaseUrl, config.alarmChannels);
-  const serverOptions = { ...optionsOf(config), replayGuard, stopping: stopping.signal };
+  const serverOptions = { ...optionsOf(config), replayGuard, whyRefused: nonces.whyRefused, stopping: stopping.signal };
   const own = { role: "api", whyNotReady: () => whyNotReady(context, serverOptions), log };
   const metrics = startMetrics({ ...own, clock, stopping: stopping.signal, readFacts: () => readFacts(context) });
   showNonces(replayGuard, clock);
@@ -72,7 +60,9 @@ export async function startApi(config: Config): Promise<Role> {
   const watch = startWatch(context, async () => {
     await databaseWatch.look();
     await lookAround(context);
-    await lookAtDisks(context, [config.replayDir, ...ownLogFile(), ...config.diskFolders]);
+    await nonces.look();
+    const journalDir = config.nonces === "journal" ? [config.replayDir] : [];
+    await lookAtDisks(context, [...journalDir, ...ownLogFile(), ...config.diskFolders]);
   });
   return {
     ready: { port: server.port, ...(agentEndpoint && { nodesPort: agentEndpoint.port }), ...status.ready },
@@ -92,7 +82,7 @@ export async function startApi(config: Config): Promise<Role> {
         losses.close(),
       ]);
       if (cut > 0) log.warn({ requests: cut }, "requests in progress were cut, because the API stops");
-      replayGuard.close();
+      await nonces.close();
       await Promise.all([status.close(), processRow.close()]);
       metrics.close();
       await context.close();

@@ -23,6 +23,7 @@ import {
   findCommittedAnswer,
   type IdempotentRequest,
   isAlreadyCommitted,
+  isNonceTaken,
   type SignedWrite,
   storeCommittedAnswer,
   storeIdempotentAnswer,
@@ -49,6 +50,8 @@ interface Call {
   useCaseRequest: Omit<UseCaseRequest, "commit" | "committedRow">;
   /** Computed on demand: a read does not need its digest. */
   write(): SignedWrite;
+  /** Its nonce is in the database, with its answer. */
+  noteStored(): void;
   idempotent: IdempotentRequest | undefined;
 }
 
@@ -126,6 +129,9 @@ function openCall(
       callerNow: () => authenticated.callerNow(),
     },
     write: () => ({ keyId, nonce, timestamp, digest: digest() }),
+    noteStored() {
+      authenticated.isStored = true;
+    },
     idempotent:
       idempotencyKey === undefined
         ? undefined
@@ -147,29 +153,32 @@ async function runWrite(context: Context, gate: IdempotencyGate, call: Call): Pr
   try {
     if (!call.idempotent) {
       const { answer, isStored } = await runOnce(context, call);
-      return isStored ? answer : ((await findOwnAnswer(context, call.write())) ?? answer);
+      return isStored ? answer : ((await findOwnAnswer(context, call)) ?? answer);
     }
     // Look before anything is stored under the Idempotency-Key.
-    const committed = await findOwnAnswer(context, call.write());
+    const committed = await findOwnAnswer(context, call);
     return committed ?? (await gate.once(context, call.idempotent, () => runOnce(context, call)));
   } catch (error) {
     if (!(error instanceof AlreadyCommitted)) throw error;
     // A write has been committed under this nonce since: by this very request in another process, or by another request.
-    const stored = await findOwnAnswer(context, call.write());
+    const stored = await findOwnAnswer(context, call);
     if (!stored) throw error;
     return stored;
   }
 }
 
 /** The stored answer of this very write. @throws ApiError when its nonce belongs to another committed request */
-async function findOwnAnswer(context: Context, write: SignedWrite): Promise<Answer | undefined> {
-  const committed = await findCommittedAnswer(context, write);
-  if (committed === "other") throw new ApiError("authorization_nonce_reused");
+async function findOwnAnswer(context: Context, call: Call): Promise<Answer | undefined> {
+  const committed = await findCommittedAnswer(context, call.write());
+  if (committed === "other") throw nonceReused();
+  if (committed) call.noteStored();
   return committed;
 }
 
+const nonceReused = () => new ApiError("authorization_nonce_reused");
+
 /** @throws AlreadyCommitted */
-async function runOnce(context: Context, { route, request, useCaseRequest, write, idempotent }: Call) {
+async function runOnce(context: Context, { route, request, useCaseRequest, write, noteStored, idempotent }: Call) {
   let stored: Answer | undefined;
   let isCommitted = false;
   const commit: UseCaseRequest["commit"] = async (tx, answer) => {
@@ -189,10 +198,14 @@ async function runOnce(context: Context, { route, request, useCaseRequest, write
       context.acknowledged.addRequest({ keyId, nonce, name: nameOf(request, answer) });
     }
     // After a commit the answer may say more than the stored one: the caller was ready to wait for the end.
-    return { answer, isStored: isCommitted || answer === stored };
+    const isStored = isCommitted || answer === stored;
+    if (isStored) noteStored();
+    return { answer, isStored };
   } catch (error) {
     if (error instanceof AlreadyCommitted) throw error;
     if (isAlreadyCommitted(error)) throw new AlreadyCommitted();
+    if (isNonceTaken(error))
+      return { answer: answerError(context.log, request.requestId, nonceReused(), []), isStored: false };
     return { answer: answerError(context.log, request.requestId, error, route.useCase.errors), isStored: false };
   }
 }

@@ -134,11 +134,13 @@ function answerOperator(context: Context, options: ServerOptions, { method, url 
 /** Why no load balancer should send it a request now. */
 export function whyNotReady(
   { database, listener, clock }: Context,
-  { replayGuard, stopping }: Pick<ServerOptions, "replayGuard" | "stopping">,
+  { replayGuard, stopping, whyRefused }: Pick<ServerOptions, "replayGuard" | "stopping" | "whyRefused">,
 ): string | undefined {
   if (stopping?.aborted) return "draining";
   const refusal = database.refusal();
   if (refusal !== undefined) return refusal;
+  const whyNot = whyRefused?.();
+  if (whyNot !== undefined) return whyNot;
   if (listener.aliveAsOf() === undefined) return "waiting for the database";
   // Requests signed at or before the horizon are refused, so until it has passed almost none is served.
   const waitSeconds = replayGuard.horizonSeconds() + 1 - unixSeconds(clock);

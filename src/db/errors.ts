@@ -96,9 +96,10 @@ function isTemporary(error: Error): boolean {
 export const isConnectionLost = (error: unknown): boolean =>
   error instanceof DatabaseUnavailable && !(error instanceof LockTimeout);
 
-/** Whether a unique constraint (the named one, or any) refused the row. */
-export function isUniqueViolation(error: unknown, constraint?: string): boolean {
+/** Whether a unique constraint (the named one, one with a name of this form, or any) refused the row. */
+export function isUniqueViolation(error: unknown, constraint?: string | RegExp): boolean {
   if (!(error instanceof DatabaseError) || error.code !== "23505") return false;
+  if (constraint instanceof RegExp) return constraint.test(error.constraint ?? "");
   return constraint === undefined || error.constraint === constraint;
 }
 

@@ -115,6 +115,9 @@ export function committedRow({ keyId, nonce, timestamp, digest }: SignedWrite, a
 /** Whether the write's row existed before: another transaction has committed this very request. */
 export const isAlreadyCommitted = (error: unknown): boolean => isUniqueViolation(error, "committed_requests_pkey");
 
+/** Whether another process has answered a request with the write's nonce, and stored nothing for it. */
+export const isNonceTaken = (error: unknown): boolean => isUniqueViolation(error, /^used_nonces_/);
+
 /** At its commit the transaction throws an error for which `isAlreadyCommitted` holds, if that is so. */
 export function storeCommittedAnswer(context: Context, tx: Transaction, write: SignedWrite, answer: Answer): void {
   tx.atCommit(insertCommitted, { ...committedRow(write, answer), now: context.clock.now() });

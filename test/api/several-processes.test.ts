@@ -44,7 +44,7 @@ test("two api processes that get the same write at the same time commit it once 
   );
   assert.deepEqual(made, { orders: 5, accounts: 5 });
 
-  // Without shared nonces, the database recognises a repeated write.
+  // With a journal each, the database recognises a repeated write.
   const timestamp = unixSeconds(clock);
   const body = { domain_name: "pending-never-nonce.example" };
   const target = "/domains/registrations";
@@ -63,6 +63,8 @@ test("a second api on a used database reports that it is not ready while it refu
   };
   const first = await startApiProcess(t, gateway);
   assert.equal((await readyz(first)).status, 200);
+  // Together they would not know each other's nonces.
+  await first.kill();
   const second = await startApiProcess(t, gateway);
   const read = await sendSigned({
     url: second.url,

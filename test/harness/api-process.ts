@@ -12,6 +12,8 @@ export interface ApiProcess {
   readonly url: string;
   /** Undefined once the process has ended. */
   readonly pid: number | undefined;
+  /** The folder of its journal, unless its settings name another. */
+  readonly replayDir: string;
   /** SIGKILL: the process says, closes and writes nothing more. */
   kill(): Promise<void>;
   /** SIGTERM. @returns the exit code; null if a signal ended it */
@@ -86,6 +88,7 @@ export async function startApiProcess(
     get pid() {
       return pid;
     },
+    replayDir: environment.DEEDHOUSE_REPLAY_DIR,
     async kill() {
       await end("SIGKILL");
     },

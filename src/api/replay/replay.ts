@@ -29,23 +29,23 @@ export interface ReplayGuardOptions {
   fileAgeSecondsMax?: number;
 }
 
-/** The disk cannot record a nonce. The same request may be served later. */
+/** The disk or the database cannot record a nonce. The same request may be served later. */
 export class JournalUnavailable extends Error {
   override readonly name = "JournalUnavailable";
 }
 
-/** Accepts each nonce of a key once. It belongs to one process; all decisions are synchronous. */
+/** Another process has answered a request with this nonce. */
+export class NonceTaken extends Error {
+  override readonly name = "NonceTaken";
+}
+
+/** `DEEDHOUSE_NONCES`. */
+export type NonceMode = "journal" | "database";
+
+/** Accepts each nonce of a key once. It belongs to one process; `reserve` knows only what this process has seen. */
 export interface ReplayGuard {
   /** Where it keeps them. */
-  readonly mode: "journal";
-  /**
-   * Reads what earlier runs left; call it before anything else.
-   * @param freshInstall nothing was ever accepted with this database; otherwise a missing journal refuses all requests
-   * signed before now + window
-   * @returns the horizon, in unix seconds
-   * @throws when another process uses the folder
-   */
-  open(freshInstall: boolean): number;
+  readonly mode: NonceMode;
   /** Adds the nonces of writes that the database has committed. */
   load(entries: Iterable<NonceEntry>): void;
   /** Whether the nonce was answered or is in flight. */
@@ -62,16 +62,32 @@ export interface ReplayGuard {
   /**
    * Marks a nonce as used for good, also one that was not reserved. Call it before the answer goes out: once it
    * returns, and once the promise that it may return resolves, the nonce stays used even if the process is killed.
-   * @throws JournalUnavailable when the journal cannot be written, also as a rejection: the nonce stays reserved or
+   * @param isStored the answer was committed together with the nonce, or is the stored one of the same request
+   * @throws JournalUnavailable when the nonce cannot be written, also as a rejection: the nonce stays reserved or
    * used, and no answer may go out except one that the database holds
+   * @throws NonceTaken when another process was first, only as a rejection: this answer must not go out
    */
-  answered(keyId: string, nonce: string, timestamp: number): Promise<void> | undefined;
-  /** How many it remembers. */
+  answered(keyId: string, nonce: string, timestamp: number, isStored?: boolean): Promise<void> | undefined;
+  /** How many it remembers; of those in the database, the ones that this process has seen. */
   kept(): number;
   /** Requests signed at or before this time are refused; unix seconds. */
   horizonSeconds(): number;
   /** For a clean stop, after the last answer. */
   close(): void;
+}
+
+/** The guard of an api that is the only one. All its decisions are synchronous. */
+export interface JournalGuard extends ReplayGuard {
+  /**
+   * Reads what earlier runs left; call it before anything else.
+   * @param freshInstall nothing was ever accepted with this database; otherwise a missing journal refuses all requests
+   * signed before now + window
+   * @returns the horizon, in unix seconds
+   * @throws when another process uses the folder
+   */
+  open(freshInstall: boolean): number;
+  /** Refuses from now on, and after a restart, what was signed at or before this time. @throws when the disk is full */
+  raiseHorizon(seconds: number): void;
 }
 
 /** A replay guard that keeps its nonces in memory and in a journal on disk. */
@@ -82,7 +98,7 @@ export function createReplayGuard({
   windowSeconds = 300,
   fileBytesMax = journalFileBytesMax,
   fileAgeSecondsMax = journalFileAgeSecondsMax,
-}: ReplayGuardOptions): ReplayGuard {
+}: ReplayGuardOptions): JournalGuard {
   let openedJournal: ReplayJournal | undefined;
   let used = new UsedNonces(0);
   const inFlight = new Set<string>();
@@ -153,6 +169,17 @@ export function createReplayGuard({
 
     kept: () => used.size,
     horizonSeconds: () => used.horizonSeconds,
+
+    raiseHorizon(seconds) {
+      const { ceilingSeconds, latestSeconds } = journal().bounds();
+      used.horizonSeconds = Math.max(used.horizonSeconds, seconds);
+      journal().raise({
+        horizonSeconds: used.horizonSeconds,
+        ceilingSeconds: Math.max(ceilingSeconds, seconds),
+        latestSeconds: Math.max(latestSeconds, seconds),
+      });
+    },
+
     close() {
       journal().close();
       openedJournal = undefined;

@@ -1,0 +1,108 @@
+/** Opens the guard that the settings name, together with the lock that excludes an api with the other. */
+import { createDatabaseGuard } from "#api/replay/database-guard.ts";
+import { type LeftBehind, moveToDatabase, moveToJournal, turnParts } from "#api/replay/database-nonces.ts";
+import { keepModeLock } from "#api/replay/mode-lock.ts";
+import { readJournal } from "#api/replay/read-journal.ts";
+import { createReplayGuard, type ReplayGuard } from "#api/replay/replay.ts";
+import type { Config } from "#config.ts";
+import type { Context } from "#context.ts";
+import { createDatabase } from "#db/database.ts";
+import { statement } from "#db/statement.ts";
+import { unixSeconds, waitAtMost } from "#lib/clock.ts";
+import { committedNoncesSince } from "#use-case/stored-answers.ts";
+
+const anyKeyUsed = statement("api-first-start", "SELECT NOT EXISTS (SELECT FROM replay_journals) AS is_first", {
+  is_first: "bool",
+});
+const rememberStart = statement("api-started", "INSERT INTO replay_journals (started_at) VALUES ($now)", {});
+
+/** An api that was killed loses its lock sooner. */
+const firstTryMsMax = 3_000;
+/** As long as the guard waits. */
+const nonceStatementMsMax = 2_000;
+
+export interface OpenGuard {
+  replayGuard: ReplayGuard;
+  /** Why no signed request may be answered now. */
+  whyRefused(): string | undefined;
+  /** Looks after the table; from time to time. @throws DatabaseUnavailable */
+  look(): Promise<void>;
+  close(): Promise<void>;
+}
+
+type GuardConfig = Pick<Config, "nonces" | "replayDir" | "signatureWindowSeconds" | "databaseUrl" | "databaseDemands">;
+
+/** @throws when another process uses the journal's folder; DatabaseUnavailable */
+export async function openReplayGuard(context: Context, config: GuardConfig): Promise<OpenGuard> {
+  const open = config.nonces === "database" ? openDatabaseGuard : openJournalGuard;
+  const { replayGuard, onTaken, look } = await open(context, config);
+  const lock = keepModeLock({ mode: config.nonces, databaseUrl: config.databaseUrl, log: context.log, onTaken });
+  await waitAtMost(firstTryMsMax, lock.firstTry);
+  return {
+    replayGuard,
+    whyRefused: lock.refusal,
+    async look() {
+      if (lock.refusal() === undefined) await look();
+    },
+    async close() {
+      replayGuard.close();
+      await lock.close();
+    },
+  };
+}
+
+interface Opened {
+  replayGuard: ReplayGuard;
+  onTaken(): Promise<void>;
+  look(): Promise<void>;
+}
+
+async function openJournalGuard(context: Context, config: GuardConfig): Promise<Opened> {
+  const { clock, log, database } = context;
+  const { replayDir: journalDir, signatureWindowSeconds: windowSeconds } = config;
+  const replayGuard = createReplayGuard({ journalDir, clock, log, windowSeconds });
+  // A database that no api has used cannot have lost a nonce; any other database needs its journal.
+  const [first] = await database.query(anyKeyUsed, {});
+  replayGuard.open(first?.is_first ?? false);
+  if (first?.is_first) await database.query(rememberStart, { now: clock.now() });
+  const committed = await committedNoncesSince(database, unixSeconds(clock) - windowSeconds);
+  replayGuard.load(committed.map(({ key_id, nonce, signed_at }) => ({ keyId: key_id, nonce, timestamp: signed_at })));
+  const refuseAll = () => replayGuard.raiseHorizon(unixSeconds(clock) + windowSeconds);
+  return {
+    replayGuard,
+    onTaken: () => moveToJournal(context, refuseAll),
+    async look() {},
+  };
+}
+
+async function openDatabaseGuard(context: Context, config: GuardConfig): Promise<Opened> {
+  const { clock, log } = context;
+  const { signatureWindowSeconds: windowSeconds, databaseUrl: url, databaseDemands: demands } = config;
+  const database = createDatabase({
+    url,
+    demands,
+    log,
+    transactionsMax: 1,
+    pipelinedConnections: 0,
+    applicationName: "deedhouse-api-nonces",
+    connectionTimeoutMs: nonceStatementMsMax,
+    statementTimeoutMs: nonceStatementMsMax,
+  });
+  const replayGuard = createDatabaseGuard({ database, context, windowSeconds });
+  const leftBehind = (isFirst: boolean): LeftBehind => {
+    if (isFirst) return { entries: [], horizonSeconds: 0 };
+    return readJournal({ journalDir: config.replayDir, clock, log, windowSeconds });
+  };
+  return {
+    replayGuard,
+    async onTaken() {
+      await turnParts(context, windowSeconds);
+      const [first] = await context.database.query(anyKeyUsed, {});
+      const isFirst = first?.is_first ?? false;
+      const sinceSeconds = unixSeconds(clock) - windowSeconds;
+      replayGuard.raiseHorizon(await moveToDatabase(context, sinceSeconds, () => leftBehind(isFirst)));
+      if (isFirst) await context.database.query(rememberStart, { now: clock.now() });
+    },
+    look: replayGuard.turnParts,
+  };
+}
