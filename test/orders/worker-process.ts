@@ -10,7 +10,7 @@ import type { Settings } from "../../sandbox/registry/settings.ts";
 import type { Scope } from "../harness/database.ts";
 import { masterKey, startTestGateway, type TestGateway } from "../harness/gateway.ts";
 
-const entry = fileURLToPath(new URL("../../bin/deedhouse.ts", import.meta.url));
+const ownEntry = fileURLToPath(new URL("../../bin/deedhouse.ts", import.meta.url));
 
 export interface WorkerProcess {
   pid: number | undefined;
@@ -36,6 +36,8 @@ export interface OwnWorker {
   profile?: Partial<RegistryEntry>;
   /** More of its settings. */
   environment?: Record<string, string>;
+  /** Another release's entry point. */
+  entry?: string;
 }
 
 export interface WorkersOptions {
@@ -69,7 +71,7 @@ export async function startWithWorkers(t: Scope, options: WorkersOptions = {}) {
     async start({ databaseUrl = gateway.databaseUrl, ...own } = {}) {
       const environment = await writeConfiguration(gateway, folder, { ...profile, ...own.profile });
       const settings = { ...environment, ...own.environment, DATABASE_URL: databaseUrl };
-      return startProcess(processes, settings, nodeArguments);
+      return startProcess(processes, settings, [...nodeArguments, own.entry ?? ownEntry]);
     },
   };
   return workers;
@@ -124,7 +126,7 @@ async function startProcess(
   environment: Record<string, string>,
   nodeArguments: string[],
 ): Promise<WorkerProcess> {
-  const child = spawn(process.execPath, [...nodeArguments, entry, "worker"], {
+  const child = spawn(process.execPath, [...nodeArguments, "worker"], {
     env: { ...process.env, ...environment },
     // The channel closes with this process, so the worker does not outlive the test.
     stdio: ["ignore", "inherit", "inherit", "ipc"],
