@@ -3,7 +3,6 @@
  * together. `deedhouse start` sets the variables of the processes that it starts; elsewhere an operator does.
  */
 import { BlockList } from "node:net";
-import type { NonceMode } from "#api/replay/replay.ts";
 import { type AlarmChannels, isLoopback, readAlarmChannels } from "#config-alarms.ts";
 import type { Demands } from "#db/facts.ts";
 import { parseRanges } from "#lib/net/address-ranges.ts";
@@ -14,6 +13,9 @@ import type { StatusSettings } from "#lib/net/status-listener.ts";
 import type { TlsPair } from "#lib/net/tls-pair.ts";
 import { parseTrustedProxies } from "#lib/net/trusted-proxies.ts";
 import { createReader, type Reader, readSetting, refuseMistakes } from "#lib/settings.ts";
+
+/** `DEEDHOUSE_NONCES`: of one api, or of several. */
+export type NonceMode = "journal" | "database";
 
 export interface Config {
   /** `sandbox` permits what only a test system may do; `production` has no looser defaults. */

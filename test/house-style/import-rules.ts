@@ -281,6 +281,7 @@ export const importRules: ImportRule[] = [
       "src/webhooks/",
       "src/watch/",
       "src/checks/",
+      "src/locks/",
       "src/alarms.ts",
       "src/build-context.ts",
       "src/context.ts",

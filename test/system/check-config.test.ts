@@ -4,11 +4,14 @@ import { randomBytes } from "node:crypto";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { testDatabase } from "../harness/database.ts";
+import { migrate } from "#db/migrate.ts";
 import { runTool, systemFolder } from "../harness/running-system.ts";
+import { startOwnServer } from "../harness/standby.ts";
 
 const folder = await systemFolder({ after });
-const { url } = await testDatabase({ after });
+// Production refuses a server that may lose commits.
+const { url } = await startOwnServer({ after }, { fsync: "on" });
+await migrate(url);
 const runtime = join(folder, "run");
 await mkdir(runtime);
 

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { emptyDatabase } from "../harness/database.ts";
 import { runTool, systemFolder } from "../harness/running-system.ts";
+import { startOwnServer } from "../harness/standby.ts";
 
 const folder = await systemFolder({ after });
 const { DATABASE_URL: _, ...surroundings } = process.env;
@@ -45,7 +45,8 @@ for (const role of ["api", "worker"]) {
   });
 
   test(`the ${role} says to migrate a database that has not been`, async (t) => {
-    const { url } = await emptyDatabase(t);
+    // Production refuses a server that may lose commits.
+    const { url } = await startOwnServer(t, { fsync: "on" });
     const { code, stderr } = await run(role, { ...settings, DATABASE_URL: url });
     assert.match(stderr, /^deedhouse: DATABASE_URL: the database lacks \d+ .*: run deedhouse migrate\n$/);
     assert.equal(code, 2);

@@ -34,6 +34,7 @@ export interface DatabaseGuard extends ReplayGuard {
   turnParts(): Promise<void>;
 }
 
+/** A replay guard that keeps its nonces in the database, and in memory those that this process has answered. */
 export function createDatabaseGuard({ database, context, windowSeconds }: DatabaseGuardOptions): DatabaseGuard {
   const { clock } = context;
   const inFlight = new Set<string>();

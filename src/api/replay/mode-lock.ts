@@ -3,12 +3,11 @@
  * journal holds a lock alone, and those that keep them in the database share it. Who does not hold it answers no signed request.
  */
 
+import type { NonceMode } from "#config.ts";
 import { sleep } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
 import { reportDefect } from "#lib/report-defect.ts";
 import { keepLockConnection, type LockConnection } from "#locks/lock-connection.ts";
-
-export type NonceMode = "journal" | "database";
 
 /** "non" in ASCII. */
 const modeLockClass = 0x6e6f6e;

@@ -1,6 +1,7 @@
 import { openReplayJournal, type ReplayJournal } from "#api/replay/journal.ts";
 import type { NonceEntry } from "#api/replay/nonce-file.ts";
 import { nameOf, UsedNonces } from "#api/replay/used-nonces.ts";
+import type { NonceMode } from "#config.ts";
 import { type Clock, unixSeconds } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
 import { createSteadyTime } from "#lib/steady-time.ts";
@@ -38,9 +39,6 @@ export class JournalUnavailable extends Error {
 export class NonceTaken extends Error {
   override readonly name = "NonceTaken";
 }
-
-/** `DEEDHOUSE_NONCES`. */
-export type NonceMode = "journal" | "database";
 
 /** Accepts each nonce of a key once. It belongs to one process; `reserve` knows only what this process has seen. */
 export interface ReplayGuard {
@@ -112,16 +110,8 @@ export function createReplayGuard({
 
   /** Runs before a timestamp is accepted: the horizon after a loss must cover it. */
   function cover(timestamp: number): void {
-    const { ceilingSeconds, latestSeconds } = journal().bounds();
-    if (timestamp <= ceilingSeconds) return;
-    const isAhead = timestamp > steadySeconds() + aheadSecondsMax;
-    if (isAhead && timestamp <= latestSeconds) return;
-    const reached = timestamp + ceilingStepSeconds;
-    journal().raise({
-      horizonSeconds: used.horizonSeconds,
-      ceilingSeconds: isAhead ? ceilingSeconds : reached,
-      latestSeconds: Math.max(latestSeconds, reached),
-    });
+    const raised = coveringBounds(journal().bounds(), timestamp, steadySeconds());
+    if (raised) journal().raise({ horizonSeconds: used.horizonSeconds, ...raised });
   }
 
   return {
@@ -171,13 +161,8 @@ export function createReplayGuard({
     horizonSeconds: () => used.horizonSeconds,
 
     raiseHorizon(seconds) {
-      const { ceilingSeconds, latestSeconds } = journal().bounds();
       used.horizonSeconds = Math.max(used.horizonSeconds, seconds);
-      journal().raise({
-        horizonSeconds: used.horizonSeconds,
-        ceilingSeconds: Math.max(ceilingSeconds, seconds),
-        latestSeconds: Math.max(latestSeconds, seconds),
-      });
+      journal().raise({ horizonSeconds: used.horizonSeconds, ...boundsAtLeast(journal().bounds(), seconds, seconds) });
     },
 
     close() {
@@ -185,6 +170,21 @@ export function createReplayGuard({
       openedJournal = undefined;
     },
   };
+}
+
+type UpperBounds = Pick<ReturnType<ReplayJournal["bounds"]>, "ceilingSeconds" | "latestSeconds">;
+
+function boundsAtLeast({ ceilingSeconds, latestSeconds }: UpperBounds, ceiling: number, latest: number): UpperBounds {
+  return { ceilingSeconds: Math.max(ceilingSeconds, ceiling), latestSeconds: Math.max(latestSeconds, latest) };
+}
+
+/** @returns undefined when the bounds cover the timestamp */
+function coveringBounds(bounds: UpperBounds, timestamp: number, steadySeconds: number): UpperBounds | undefined {
+  if (timestamp <= bounds.ceilingSeconds) return undefined;
+  const isAhead = timestamp > steadySeconds + aheadSecondsMax;
+  if (isAhead && timestamp <= bounds.latestSeconds) return undefined;
+  const reached = timestamp + ceilingStepSeconds;
+  return boundsAtLeast(bounds, isAhead ? bounds.ceilingSeconds : reached, reached);
 }
 
 /** @throws JournalUnavailable for an error of the file system; any other error is a bug and passes through */

@@ -8,7 +8,8 @@ import { startTestGateway, type TestGateway, type TestReseller } from "../harnes
 import { newNonce, type Reply, type SignedRequestOptions, sendSigned } from "../harness/signed-request.ts";
 import { runSql } from "../harness/sql.ts";
 
-const inDatabase = { DEEDHOUSE_NONCES: "database" };
+// Each refused twin counts as a failure of its source.
+const inDatabase = { DEEDHOUSE_NONCES: "database", DEEDHOUSE_SOURCE_FAILURES_MAX: "10000" };
 const twinsMax = 200;
 
 const gateway = await startTestGateway({ after });
