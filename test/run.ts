@@ -3,6 +3,7 @@
  *
  *   npm test                        everything but the slow tests
  *   npm run test:slow               the slow tests: files named *.slow.test.ts
+ *   npm run test:alone              those that load the whole machine, file by file: *.alone.test.ts
  *   npm test -- src/db              all tests below a folder, slow ones too
  *   npm test -- src/db/x.test.ts --test-name-pattern=refuses
  *   npm test -- --page              prints into CONTRIBUTING.md how long each area took
@@ -29,13 +30,13 @@ const fileTimeoutMs = 300_000;
 /** Node waits for ever for a file whose tests have ended but whose process lives, such as one that left a server behind. */
 const silenceMsMax = 2 * fileTimeoutMs;
 const everything = ["bin", "src", "client", "mcp", "sandbox", "test"];
-const ownFlags = ["--slow", "--page"];
+const ownFlags = ["--slow", "--alone", "--page"];
 const quickResolve = new URL("harness/quick-resolve.ts", import.meta.url);
 const timesReporter = new URL("harness/times-reporter.ts", import.meta.url);
 const page = new URL("../CONTRIBUTING.md", import.meta.url);
 
 const given = process.argv.slice(2);
-const [isSlow, isForPage] = ownFlags.map((flag) => given.includes(flag));
+const [isSlow, isAlone, isForPage] = ownFlags.map((flag) => given.includes(flag));
 const flags = given.filter((argument) => argument.startsWith("-") && !ownFlags.includes(argument));
 const paths = given.filter((argument) => !argument.startsWith("-"));
 
@@ -50,7 +51,7 @@ const tests = spawn(
   [
     `--import=${quickResolve}`,
     "--test",
-    `--test-concurrency=${filesAtOnce}`,
+    `--test-concurrency=${isAlone ? 1 : filesAtOnce}`,
     `--test-timeout=${fileTimeoutMs}`,
     "--test-reporter=spec",
     "--test-reporter-destination=stdout",
@@ -95,7 +96,7 @@ function giveUp(): void {
 function toFiles(path: string): string[] {
   if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return [path];
   const files = globSync(`${path}/**/*.test.ts`, { exclude: ["**/node_modules"] }).toSorted();
-  const isSlowFile = (file: string) => file.endsWith(".slow.test.ts");
-  if (isSlow) return files.filter(isSlowFile);
-  return paths.length > 0 ? files : files.filter((file) => !isSlowFile(file));
+  const laneOf = (file: string) => /\.(slow|alone)\.test\.ts$/.exec(file)?.[1];
+  const lane = isSlow ? "slow" : isAlone ? "alone" : undefined;
+  return paths.length > 0 && !lane ? files : files.filter((file) => laneOf(file) === lane);
 }

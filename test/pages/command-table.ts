@@ -1,6 +1,6 @@
 /** What the commands of the documentation need, beyond a running system, and which of them no test can run. */
 
-const haCluster = "needs the cluster's packages; test/ha/machines.slow.test.ts runs the script";
+const haCluster = "needs the cluster's packages; test/ha/machines.alone.test.ts runs the script";
 
 /** They are not run here. Each has the reason, and where something runs what it does. */
 export const elsewhere: Readonly<Record<string, string>> = {
