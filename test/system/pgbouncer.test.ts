@@ -24,12 +24,14 @@ const settingsOfSession = statement(
   "test-session-settings",
   `SELECT current_setting('statement_timeout') AS statement_timeout, current_setting('lock_timeout') AS lock_timeout,
      current_setting('enable_seqscan') AS seqscan, current_setting('enable_bitmapscan') AS bitmapscan,
+     current_setting('jit') AS jit,
      current_setting('default_transaction_read_only') AS read_only, current_setting('application_name') AS name`,
   {
     statement_timeout: "text",
     lock_timeout: "text",
     seqscan: "text",
     bitmapscan: "text",
+    jit: "text",
     read_only: "text",
     name: "text",
   },
@@ -52,12 +54,15 @@ test("sessions have our settings through a pooler, and the next client gets none
   skip: noPgbouncer,
 }, async (t) => {
   const { url } = await testDatabase(t);
+  // As PostgreSQL has it; the server of the tests says off.
+  await runSql(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET jit = on`);
   const through = await startPgbouncer(t, url, { ...session, default_pool_size: "1" });
   const settings = {
     statement_timeout: "10s",
     lock_timeout: "70ms",
     seqscan: "off",
     bitmapscan: "off",
+    jit: "off",
     read_only: "off",
   };
   for (const name of ["first", "second"]) {
@@ -66,8 +71,11 @@ test("sessions have our settings through a pooler, and the next client gets none
     const read = await withDatabase(through, name, ({ point }) => point(settingsOfSession, {}));
     assert.deepEqual(read, [{ ...settings, read_only: "on", name }]);
   }
-  const [plain] = await runSql<{ seqscan: string }>(through, "SELECT current_setting('enable_seqscan') AS seqscan");
-  assert.equal(plain!.seqscan, "on");
+  const [plain] = await runSql(
+    through,
+    "SELECT current_setting('enable_seqscan') AS seqscan, current_setting('jit') AS jit",
+  );
+  assert.deepEqual(plain, { seqscan: "on", jit: "on" });
 });
 
 test("an api and notifications work through PgBouncer in session mode", { skip: noPgbouncer }, async (t) => {
