@@ -124,7 +124,7 @@ export function storeCommittedAnswer(context: Context, tx: Transaction, write: S
 }
 
 /** The nonces of writes signed at or after a time (Unix seconds). An api reads them when it starts. */
-export function committedNoncesSince(database: Database, sinceSeconds: number) {
+export function committedNoncesSince(database: Pick<Database | Transaction, "query">, sinceSeconds: number) {
   return database.query(committedSince, { since_seconds: sinceSeconds });
 }
 

@@ -52,7 +52,7 @@ export const elsewhere: Readonly<Record<string, string>> = {
   'echo "postgres://deedhouse:$password@postgres/deedhouse" > secrets/database-url': "writes into the repository",
   "echo '[]' > secrets/registries.json": "writes into the repository",
   "chgrp 7400 secrets/* && chmod 640 secrets/*": "needs root",
-  "DEEDHOUSE_NAME=api.reseller.example docker compose up --detach": "needs an engine of containers",
+  "docker compose up --detach": "needs an engine of containers",
   "docker compose exec worker-1 deedhouse account create first": "needs an engine of containers",
   "docker compose exec worker-1 deedhouse key create --account first": "needs an engine of containers",
 };

@@ -22,6 +22,8 @@ const smallTables = new Set([
   "hosting_uid",
   "node_channels",
   "node_gateway",
+  "nonce_parts",
+  "nonce_store",
   "registries",
   "registry_leases",
   "replay_journals",

@@ -32,10 +32,11 @@ async function refusedRole(role: string, databaseUrl: string): Promise<string> {
     DEEDHOUSE_MASTER_KEY: `1:${"5a".repeat(31)}00`,
     DEEDHOUSE_REPLAY_DIR: join(folder, "replay"),
     DEEDHOUSE_REGISTRIES_FILE: registries,
+    DEEDHOUSE_SITE_DOMAIN: "sites.example",
     DEEDHOUSE_LOG_LEVEL: "silent",
   };
   const { code, stderr } = await runTool([role], { env });
-  assert.equal(code, 1);
+  assert.equal(code, 2);
   return stderr;
 }
 
@@ -52,11 +53,12 @@ test("a database that would lose acknowledged orders is refused in production, a
   const { url } = await startOwnServer(t, { full_page_writes: "off" });
   await runSql(url, "ALTER ROLE deedhouse SET synchronous_commit = local");
   const off = (name: string) =>
-    `The database server runs with ${name} = off, so a crash can destroy the database: set it to on in postgresql.conf, and reload PostgreSQL.\n`;
+    `  The database server runs with ${name} = off, so a crash can destroy the database: set it to on in postgresql.conf, and reload PostgreSQL.\n`;
   const lost =
-    "synchronous_commit is local in our sessions, so a crash or a failover loses orders that were acknowledged: set it to on, for our role and our database too, or set DEEDHOUSE_ALLOW_LOST_COMMITS=1 if that loss is acceptable.\n";
+    "  synchronous_commit is local in our sessions, so a crash or a failover loses orders that were acknowledged: set it to on, for our role and our database too, or set DEEDHOUSE_ALLOW_LOST_COMMITS=1 if that loss is acceptable.\n";
   for (const role of ["api", "worker"]) {
-    assert.equal(await refusedRole(role, url), `deedhouse: ${off("fsync")}${off("full_page_writes")}${lost}`);
+    const list = `${off("fsync")}${off("full_page_writes")}${lost}`;
+    assert.equal(await refusedRole(role, url), `deedhouse: these settings are wrong or unsafe:\n${list}`);
   }
   const { findings } = await checkDatabase(url, "test");
   assert.deepEqual(findings, [], "an operator's command works");

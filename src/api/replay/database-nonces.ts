@@ -4,6 +4,7 @@ import type { NonceEntry } from "#api/replay/nonce-file.ts";
 import type { Context } from "#context.ts";
 import type { Database, Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
+import { committedNoncesSince } from "#use-case/stored-answers.ts";
 
 /** Of the 8 parts of the table. `use_nonce` in db/functions/ has both numbers too; with a window above 900 s, parts would not suffice. */
 const rangeSeconds = 900;
@@ -37,7 +38,7 @@ const insertNonces = statement(
      INSERT INTO used_nonces (digest, part, signed_at)
      SELECT digest, part, signed_at FROM sent
      WHERE NOT EXISTS (SELECT FROM used_nonces AS other
-       WHERE other.digest = sent.digest AND other.part <> sent.part AND other.signed_at >= $since)
+       WHERE other.digest = sent.digest AND other.part <> sent.part AND other.signed_at >= $since_seconds)
      ORDER BY digest, part
      ON CONFLICT (digest, part) DO NOTHING RETURNING digest, part
    )
@@ -53,11 +54,6 @@ const keepIn = statement(
   "nonces-keep-in",
   "UPDATE nonce_store SET kept_in = $kept_in, horizon_seconds = greatest(horizon_seconds, $horizon_seconds)",
   {},
-);
-const committedLately = statement(
-  "nonces-committed",
-  "SELECT key_id, nonce, signed_at FROM committed_requests WHERE signed_at >= $since",
-  { key_id: "text", nonce: "text", signed_at: "int8" },
 );
 
 /** Limits one statement of the takeover. */
@@ -75,10 +71,10 @@ function nonceDigest({ keyId, nonce }: NonceEntry): string {
 export async function writeNonces(
   database: Pick<Database | Transaction, "query">,
   entries: readonly NonceEntry[],
-  since: number,
+  sinceSeconds: number,
 ): Promise<(boolean | undefined)[]> {
   const items = entries.map((entry, item) => ({ item, digest: nonceDigest(entry), signed_at: entry.timestamp }));
-  const rows = await database.query(insertNonces, { items: JSON.stringify(items), since });
+  const rows = await database.query(insertNonces, { items: JSON.stringify(items), since_seconds: sinceSeconds });
   const isNew = new Map(rows.map(({ item, is_new }) => [item, is_new]));
   return entries.map((_, item) => isNew.get(item));
 }
@@ -114,7 +110,7 @@ export function moveToDatabase(
     const [store] = await tx.query(keptIn, {});
     if (store!.kept_in === "database") return store!.horizon_seconds;
     const { entries, horizonSeconds } = readJournal();
-    const committed = await tx.query(committedLately, { since: sinceSeconds });
+    const committed = await committedNoncesSince(tx, sinceSeconds);
     const all = [
       ...entries,
       ...committed.map(({ key_id, nonce, signed_at }) => ({ keyId: key_id, nonce, timestamp: signed_at })),
