@@ -1,5 +1,4 @@
 /** A machine of the database's cluster fails, or hands the primary's role over. */
-import assert from "node:assert/strict";
 import { type Fault, testFaults } from "./play.ts";
 
 const faults: Fault[] = [
@@ -9,19 +8,6 @@ const faults: Fault[] = [
       const machine = await cluster.primary();
       await cluster.run("kill", machine);
       return () => cluster.run("boot", machine);
-    },
-  },
-  {
-    name: "it freezes, and comes back when another one is the primary",
-    async cause({ cluster }) {
-      const machine = await cluster.primary();
-      await cluster.run("freeze", machine);
-      return async () => {
-        const successor = await cluster.primary();
-        await cluster.run("thaw", machine);
-        await cluster.run("wait");
-        assert.equal(await cluster.primary(), successor, "it must not take over again");
-      };
     },
   },
   {
