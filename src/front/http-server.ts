@@ -71,7 +71,7 @@ export interface HttpAnswer {
 }
 
 export interface HttpServerOptions extends FrontOptions {
-  /** Who comes in here: for measurements. */
+  /** Which kind of client uses this server; a label of its metrics. */
   door: "resellers" | "agents";
   log: Log;
   connectionsMax: number;

@@ -1,6 +1,6 @@
 /**
  * Where nonces are kept is a decision of all api processes of a database: one with a journal knows no other's nonces. So a process with a
- * journal holds a lock alone, and those that keep them in the database share it. Who does not hold it answers no signed request.
+ * journal holds a lock alone, and those that keep them in the database share it. A process without the lock answers no signed request.
  */
 
 import type { NonceMode } from "#config.ts";
