@@ -140,5 +140,6 @@ test("a node that does not answer is not compared, and nothing is believed of it
   const wantedAt = await askReconcile(context, "embedded", { repairs: true, removes: [] });
   const result = await eventually("it is tried", () => findResult(context.database, "embedded", wantedAt));
   await stage.agentReturns();
-  assert.match(String(result), /has not asked for its state lately/);
+  // A request that was cut may be recorded after the silence began: then an answer was waited for.
+  assert.match(String(result), /has not asked for its state lately|did not answer within 45 s/);
 });
