@@ -93,7 +93,8 @@ export function createEdge(context: Context, options: EdgeOptions): Edge {
     const { requestId, sourceAddress } = request;
     try {
       if (open) return answerOpen(open, request);
-      if (options.whyRefused?.() !== undefined) throw unavailable(refusedRetrySeconds);
+      // Before the timestamp is compared: who is refused may have the wrong clock, and would blame the client's.
+      if ((context.database.refusal() ?? options.whyRefused?.()) !== undefined) throw unavailable(refusedRetrySeconds);
       const authenticated = await authenticator.authenticate(request);
       return complete(await answerAuthenticated(request, authenticated), requestId, authenticated.rateLimit);
     } catch (thrown) {
