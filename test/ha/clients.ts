@@ -21,21 +21,24 @@ export interface Attempt {
   location: string | undefined;
 }
 
-/** Whom the clients ask, and as whom. */
+/** Whom the clients ask in turns, and as whom. */
 export interface Service {
   gateway: TestGateway;
-  api: ApiProcess;
+  apis: readonly ApiProcess[];
   reseller: TestReseller;
 }
 
-/** Sends a request whose answer may never come. */
+let turn = 0;
+
+/** Sends a request, whose answer may never come, to the next api. */
 export async function tryToSend(
-  { gateway, api, reseller }: Service,
+  { gateway, apis, reseller }: Service,
   method: string,
   target: string,
   more: { body?: unknown; authorization?: string } = {},
 ): Promise<Reply | undefined> {
   const { clock } = gateway.context;
+  const api = apis[turn++ % apis.length]!;
   try {
     return await sendSigned({ url: api.url, key: reseller.key, clock, method, target, ...more });
   } catch (error) {
