@@ -17,6 +17,7 @@ import type { Context } from "#context.ts";
 import { ApiError, unavailable } from "#errors.ts";
 import { type RateLimit, rateLimitHeaders } from "#front/rate-limit.ts";
 import { unixSeconds } from "#lib/clock.ts";
+import { logOfRequest } from "#lib/log.ts";
 import { isMeasured, measure, secondsSince } from "#lib/measure/measure.ts";
 import { findCommittedAnswer } from "#use-case/stored-answers.ts";
 import type { Answer } from "#use-case/use-case.ts";
@@ -67,7 +68,7 @@ export function createEdge(context: Context, options: EdgeOptions): Edge {
       return answer;
     }
     // From here on: a stream may break before it is written, and an error without a listener ends the process.
-    answer.stream?.once("error", (error) => logBrokenStream(context.log, request.requestId, error));
+    answer.stream?.once("error", (error) => logBrokenStream(logOfRequest(context.log, request.requestId), error));
     try {
       await rememberNonce(context, options, authenticated);
       return answer;
@@ -98,7 +99,8 @@ export function createEdge(context: Context, options: EdgeOptions): Edge {
       return complete(await answerAuthenticated(request, authenticated), requestId, authenticated.rateLimit);
     } catch (thrown) {
       const refused = thrown instanceof Refusal ? thrown : undefined;
-      const answer = answerError(context.log, requestId, refused?.error ?? thrown, open?.errors ?? []);
+      const log = logOfRequest(context.log, requestId);
+      const answer = answerError(log, refused?.error ?? thrown, open?.errors ?? []);
       return complete(answer, requestId, refused?.rateLimit ?? authenticator.sourceLimit(sourceAddress));
     }
   }

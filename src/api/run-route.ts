@@ -14,6 +14,7 @@ import type { WireRequest } from "#api/signing/credentials.ts";
 import { readTarget } from "#api/target.ts";
 import type { Context } from "#context.ts";
 import { ApiError } from "#errors.ts";
+import { logOfRequest } from "#lib/log.ts";
 import { wantsOnly } from "#use-case/accept.ts";
 import { ignoredFields } from "#use-case/known-fields.ts";
 import { requireScope } from "#use-case/scope.ts";
@@ -71,6 +72,7 @@ export async function runRoute(
 ): Promise<Answer> {
   const { segments, query } = readTarget(request.target);
   const matched = matchRoute(request.method, segments);
+  const log = logOfRequest(context.log, request.requestId);
   try {
     const allowed = matched?.allowed ?? openMethods(request.target);
     if (!matched && allowed.length === 0) throw new ApiError("resource_not_found");
@@ -82,12 +84,12 @@ export async function runRoute(
     const { resellerId } = authenticated.key.caller;
     // The first parameter of a path names what the request is about.
     const subject = isRead(route) ? undefined : Object.values(matched.params)[0];
-    const ownContext = { ...context, database: requestDatabase({ resellerId, subject }) };
+    const ownContext = { ...context, log, database: requestDatabase({ resellerId, subject }) };
     return isRead(route) ? (await runOnce(ownContext, call)).answer : await runWrite(ownContext, gate, call);
   } catch (error) {
     // The use case has already turned its errors into answers: this is about headers, and names that the use case does not
     // know.
-    return answerError(context.log, request.requestId, error, ["bad_request", "invalid_paging_request"]);
+    return answerError(log, error, ["bad_request", "invalid_paging_request"]);
   }
 }
 
@@ -205,8 +207,8 @@ async function runOnce(context: Context, { route, request, useCaseRequest, write
     if (error instanceof AlreadyCommitted) throw error;
     if (isAlreadyCommitted(error)) throw new AlreadyCommitted();
     if (isNonceTaken(error))
-      return { answer: answerError(context.log, request.requestId, nonceReused(), []), isStored: false };
-    return { answer: answerError(context.log, request.requestId, error, route.useCase.errors), isStored: false };
+      return { answer: answerError(context.log, nonceReused(), []), isStored: false };
+    return { answer: answerError(context.log, error, route.useCase.errors), isStored: false };
   }
 }
 
