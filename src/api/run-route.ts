@@ -15,6 +15,7 @@ import { readTarget } from "#api/target.ts";
 import type { Context } from "#context.ts";
 import { ApiError } from "#errors.ts";
 import { logOfRequest } from "#lib/log.ts";
+import { traceparentFor } from "#lib/measure/tracing.ts";
 import { wantsOnly } from "#use-case/accept.ts";
 import { ignoredFields } from "#use-case/known-fields.ts";
 import { requireScope } from "#use-case/scope.ts";
@@ -40,6 +41,8 @@ export interface EdgeRequest extends WireRequest {
    * it costs 3 µs.
    */
   signal(): AbortSignal;
+  /** The trace that it belongs to, as a trusted proxy says it (W3C Trace Context). */
+  traceparent?: string | undefined;
   /** The pattern of its path and its door, once they are known: for measurements. */
   measuredAs?: { door: string; route: string };
 }
@@ -122,6 +125,7 @@ function openCall(
       rawBody: body,
       ignored,
       signal,
+      traceparent: () => traceparentFor(request.traceparent),
       waitSeconds,
       takeRequests,
       judgeTimes: authenticated.judgeTimes,
@@ -206,8 +210,7 @@ async function runOnce(context: Context, { route, request, useCaseRequest, write
   } catch (error) {
     if (error instanceof AlreadyCommitted) throw error;
     if (isAlreadyCommitted(error)) throw new AlreadyCommitted();
-    if (isNonceTaken(error))
-      return { answer: answerError(context.log, nonceReused(), []), isStored: false };
+    if (isNonceTaken(error)) return { answer: answerError(context.log, nonceReused(), []), isStored: false };
     return { answer: answerError(context.log, error, route.useCase.errors), isStored: false };
   }
 }
