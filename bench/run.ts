@@ -18,6 +18,10 @@ const benchmarks: Record<string, { about: string; run: () => Promise<void> }> = 
     about: "round trips to the database that requests of several kinds take",
     run: async () => (await import("./round-trips.ts")).benchRoundTrips(),
   },
+  traces: {
+    about: "what the calls for traces cost a signed read while nobody records",
+    run: async () => (await import("./traces.ts")).benchTraces(),
+  },
   paging: {
     about: "pages anywhere in a portfolio of a million names, beside the first page",
     run: async () => (await import("./paging.ts")).benchPaging(),

@@ -732,6 +732,7 @@ END
   updated_at timestamp with time zone NOT NULL
   ended_at timestamp with time zone
   version bigint NOT NULL DEFAULT 0
+  traceparent text
   CONSTRAINT orders_check CHECK (((status = 'Processing'::text) = (phase IS NOT NULL)))
   CONSTRAINT orders_check1 CHECK ((COALESCE((phase = 'verify'::text), false) = (verify_cause IS NOT NULL)))
   CONSTRAINT orders_check2 CHECK (((status = ANY (ARRAY['Errors'::text, 'Finished'::text, 'FailedValidation'::text, 'Cancelled'::text])) = (ended_at IS NOT NULL)))

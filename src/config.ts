@@ -5,6 +5,7 @@
 import { BlockList } from "node:net";
 import { type AlarmChannels, isLoopback, readAlarmChannels } from "#config-alarms.ts";
 import type { Demands } from "#db/facts.ts";
+import { readTraces, type TracesSettings } from "#lib/measure/send-spans.ts";
 import { parseRanges } from "#lib/net/address-ranges.ts";
 import type { ProxySettings } from "#lib/net/behind-proxies.ts";
 import { type SourceShares, sourceSharesDefault } from "#lib/net/connection-limits.ts";
@@ -68,6 +69,8 @@ export interface Config {
   webhookPlainHttp: boolean;
   /** Certificate authorities of their receivers, instead of the system's. */
   webhookCaFile: string | undefined;
+  /** How spans reach a collector; undefined: not at all. */
+  traces: TracesSettings | undefined;
   /** How messages about alarms reach the operator. */
   alarmChannels: AlarmChannels;
 }
@@ -301,6 +304,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): { config: Config; mi
       deployment === "sandbox" ? [...list("DEEDHOUSE_WEBHOOK_RANGES"), ...loopback] : list("DEEDHOUSE_WEBHOOK_RANGES"),
     webhookPlainHttp,
     webhookCaFile: optional("DEEDHOUSE_WEBHOOK_CA_FILE"),
+    traces: readTraces(environment),
     alarmChannels: readAlarmChannels(reader, webhookPlainHttp),
   };
   return { config, mistakes };
@@ -363,7 +367,7 @@ export function loadStartConfig(environment: NodeJS.ProcessEnv = process.env) {
 
 /** Everything that opens the database, its sealed values or the API. */
 export const secretVariables =
-  /^(DATABASE_URL|PG[A-Z]+|DEEDHOUSE_(MASTER_KEY|API_SECRET|TLS_KEY|NODES_KEY|SMTP_URL|ALARMS_WEBHOOK|ALARMS_SLACK))(_FILE)?$/;
+  /^(DATABASE_URL|PG[A-Z]+|DEEDHOUSE_(MASTER_KEY|API_SECRET|TLS_KEY|NODES_KEY|SMTP_URL|ALARMS_WEBHOOK|ALARMS_SLACK)|OTEL_EXPORTER_OTLP_([A-Z]+_)?HEADERS)(_FILE)?$/;
 
 /** The environment of a child process: ours, plus the settings of the child. */
 export function childEnvironment(own: NodeJS.ProcessEnv): NodeJS.ProcessEnv {

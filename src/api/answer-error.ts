@@ -41,35 +41,35 @@ const refusalReasons: Partial<Record<ErrorCode, string>> = {
 };
 
 /** A client that leaves early is no failure. */
-export function logBrokenStream(log: Log, requestId: string, error: NodeJS.ErrnoException): void {
+export function logBrokenStream(log: Log, error: NodeJS.ErrnoException): void {
   if (error.code === "ERR_STREAM_PREMATURE_CLOSE") return;
-  const fields =
-    error instanceof DatabaseUnavailable ? { requestId, reason: error.message } : { requestId, err: error };
+  const fields = error instanceof DatabaseUnavailable ? { reason: error.message } : { err: error };
   log.error(fields, "an answer broke off, and its connection was cut");
 }
 
 /**
  * Turns a thrown error into an answer. An unexpected error is logged; the client learns only that something failed.
+ * @param log of the request
  * @param listed the codes that the use case may answer beyond those of the edge
  */
-export function answerError(log: Log, requestId: string, error: unknown, listed: readonly ErrorCode[]): Answer {
+export function answerError(log: Log, error: unknown, listed: readonly ErrorCode[]): Answer {
   if (error instanceof ApiError && (listed.includes(error.code) || edgeErrors.includes(error.code))) {
     const reason = refusalReasons[error.code];
     if (reason !== undefined) measure("http_refusals_total", { reason });
     return { status: error.status, headers: error.headers, body: error.body() };
   }
   if (error instanceof LockTimeout) {
-    log.info({ requestId, reason: error.message }, "a request waited too long for others");
-    return answerError(log, requestId, unavailable(lockRetrySeconds), listed);
+    log.info({ reason: error.message }, "a request waited too long for others");
+    return answerError(log, unavailable(lockRetrySeconds), listed);
   }
   if (error instanceof DatabaseUnavailable) {
-    log.warn({ requestId, reason: error.message }, "the database is unavailable");
-    return answerError(log, requestId, unavailable(databaseRetrySeconds), listed);
+    log.warn({ reason: error.message }, "the database is unavailable");
+    return answerError(log, unavailable(databaseRetrySeconds), listed);
   }
   if (error instanceof JournalUnavailable) {
-    log.error({ requestId, reason: error.message }, "the request's nonce cannot be stored");
-    return answerError(log, requestId, unavailable(diskRetrySeconds), listed);
+    log.error({ reason: error.message }, "the request's nonce cannot be stored");
+    return answerError(log, unavailable(diskRetrySeconds), listed);
   }
-  log.error({ requestId, err: error }, "a request failed unexpectedly");
-  return answerError(log, requestId, new ApiError("internal_error"), listed);
+  log.error({ err: error }, "a request failed unexpectedly");
+  return answerError(log, new ApiError("internal_error"), listed);
 }

@@ -17,7 +17,9 @@ import type { Context } from "#context.ts";
 import { ApiError, unavailable } from "#errors.ts";
 import { type RateLimit, rateLimitHeaders } from "#front/rate-limit.ts";
 import { unixSeconds } from "#lib/clock.ts";
+import { logOfRequest } from "#lib/log.ts";
 import { isMeasured, measure, secondsSince } from "#lib/measure/measure.ts";
+import type { OpenSpan } from "#lib/measure/tracing.ts";
 import { findCommittedAnswer } from "#use-case/stored-answers.ts";
 import type { Answer } from "#use-case/use-case.ts";
 
@@ -34,8 +36,8 @@ export interface EdgeAnswer {
 }
 
 export interface Edge {
-  /** Never throws. */
-  answer(request: EdgeRequest): Promise<EdgeAnswer>;
+  /** Never throws. @param span learns what the metrics do */
+  answer(request: EdgeRequest, span?: OpenSpan): Promise<EdgeAnswer>;
   /** The complete answer for an error when no request could be read. */
   refuse(error: ApiError, requestId: string, sourceAddress: string): EdgeAnswer;
 }
@@ -67,7 +69,7 @@ export function createEdge(context: Context, options: EdgeOptions): Edge {
       return answer;
     }
     // From here on: a stream may break before it is written, and an error without a listener ends the process.
-    answer.stream?.once("error", (error) => logBrokenStream(context.log, request.requestId, error));
+    answer.stream?.once("error", (error) => logBrokenStream(logOfRequest(context.log, request.requestId), error));
     try {
       await rememberNonce(context, options, authenticated);
       return answer;
@@ -99,17 +101,18 @@ export function createEdge(context: Context, options: EdgeOptions): Edge {
       return complete(await answerAuthenticated(request, authenticated), requestId, authenticated.rateLimit);
     } catch (thrown) {
       const refused = thrown instanceof Refusal ? thrown : undefined;
-      const answer = answerError(context.log, requestId, refused?.error ?? thrown, open?.errors ?? []);
+      const log = logOfRequest(context.log, requestId);
+      const answer = answerError(log, refused?.error ?? thrown, open?.errors ?? []);
       return complete(answer, requestId, refused?.rateLimit ?? authenticator.sourceLimit(sourceAddress));
     }
   }
 
   return {
-    async answer(request) {
+    async answer(request, span) {
       const beganAtMs = performance.now();
       const open = findOpenRoute(request);
       const answer = await answerAny(request, open);
-      if (isMeasured()) measureRequest(request, open, { status: answer.status, beganAtMs });
+      if (span || isMeasured()) measureRequest(request, open, { status: answer.status, beganAtMs, span });
       return answer;
     },
     refuse(error, requestId, sourceAddress) {
@@ -122,7 +125,7 @@ export function createEdge(context: Context, options: EdgeOptions): Edge {
 function measureRequest(
   { method, headers, measuredAs }: EdgeRequest,
   open: OpenRoute | undefined,
-  { status, beganAtMs }: { status: number; beganAtMs: number },
+  { status, beganAtMs, span }: { status: number; beganAtMs: number; span: OpenSpan | undefined },
 ): void {
   const { route, door } = measuredAs ?? { door: open ? "open" : "v1", route: open?.path ?? "none" };
   const labels = {
@@ -133,6 +136,14 @@ function measureRequest(
     status: String(status),
   };
   measure("http_request_duration_seconds", labels, secondsSince(beganAtMs));
+  span?.rename(`${labels.method} ${route}`);
+  span?.add({
+    "http.request.method": labels.method,
+    "http.route": route,
+    "http.response.status_code": status,
+    "deedhouse.door": labels.door,
+  });
+  if (status >= 500) span?.fail(String(status));
 }
 
 /** Runs before the answer goes out: once a client can have seen the answer, the nonce must be recorded as used. */

@@ -12,6 +12,7 @@ import { followCertificate } from "#front/certificate.ts";
 import { startAgentEndpoint } from "#hosting/channel/agent-endpoint.ts";
 import { type Clock, sleep, unixSeconds } from "#lib/clock.ts";
 import { showing } from "#lib/measure/measure.ts";
+import { sendSpans } from "#lib/measure/send-spans.ts";
 import { startStatusListener } from "#lib/net/status-listener.ts";
 import { refuseMistakes } from "#lib/settings.ts";
 import { readFacts } from "#metrics/facts.ts";
@@ -30,6 +31,7 @@ const finishMsMax = 25_000;
 export async function startApi(config: Config): Promise<Role> {
   refuseMistakes(plainHttpMistakes(config));
   const context = buildContext(config, "api");
+  const spans = await sendSpans(config.traces, "api", context.log);
   const { databaseUrl: url, databaseDemands: demands } = config;
   const databaseWatch = createDatabaseWatch(context, { url, demands, role: "api" });
   await databaseWatch.start();
@@ -85,6 +87,7 @@ export async function startApi(config: Config): Promise<Role> {
       await nonces.close();
       await Promise.all([status.close(), processRow.close()]);
       metrics.close();
+      await spans.close();
       await context.close();
     },
   };

@@ -14,6 +14,8 @@ import type { WireRequest } from "#api/signing/credentials.ts";
 import { readTarget } from "#api/target.ts";
 import type { Context } from "#context.ts";
 import { ApiError } from "#errors.ts";
+import { logOfRequest } from "#lib/log.ts";
+import { traceparentFor } from "#lib/measure/tracing.ts";
 import { wantsOnly } from "#use-case/accept.ts";
 import { ignoredFields } from "#use-case/known-fields.ts";
 import { requireScope } from "#use-case/scope.ts";
@@ -39,6 +41,8 @@ export interface EdgeRequest extends WireRequest {
    * it costs 3 µs.
    */
   signal(): AbortSignal;
+  /** The trace that it belongs to, as a trusted proxy says it (W3C Trace Context). */
+  traceparent?: string | undefined;
   /** The pattern of its path and its door, once they are known: for measurements. */
   measuredAs?: { door: string; route: string };
 }
@@ -71,6 +75,7 @@ export async function runRoute(
 ): Promise<Answer> {
   const { segments, query } = readTarget(request.target);
   const matched = matchRoute(request.method, segments);
+  const log = logOfRequest(context.log, request.requestId);
   try {
     const allowed = matched?.allowed ?? openMethods(request.target);
     if (!matched && allowed.length === 0) throw new ApiError("resource_not_found");
@@ -82,12 +87,12 @@ export async function runRoute(
     const { resellerId } = authenticated.key.caller;
     // The first parameter of a path names what the request is about.
     const subject = isRead(route) ? undefined : Object.values(matched.params)[0];
-    const ownContext = { ...context, database: requestDatabase({ resellerId, subject }) };
+    const ownContext = { ...context, log, database: requestDatabase({ resellerId, subject }) };
     return isRead(route) ? (await runOnce(ownContext, call)).answer : await runWrite(ownContext, gate, call);
   } catch (error) {
     // The use case has already turned its errors into answers: this is about headers, and names that the use case does not
     // know.
-    return answerError(context.log, request.requestId, error, ["bad_request", "invalid_paging_request"]);
+    return answerError(log, error, ["bad_request", "invalid_paging_request"]);
   }
 }
 
@@ -120,6 +125,7 @@ function openCall(
       rawBody: body,
       ignored,
       signal,
+      traceparent: () => traceparentFor(request.traceparent),
       waitSeconds,
       takeRequests,
       judgeTimes: authenticated.judgeTimes,
@@ -204,9 +210,8 @@ async function runOnce(context: Context, { route, request, useCaseRequest, write
   } catch (error) {
     if (error instanceof AlreadyCommitted) throw error;
     if (isAlreadyCommitted(error)) throw new AlreadyCommitted();
-    if (isNonceTaken(error))
-      return { answer: answerError(context.log, request.requestId, nonceReused(), []), isStored: false };
-    return { answer: answerError(context.log, request.requestId, error, route.useCase.errors), isStored: false };
+    if (isNonceTaken(error)) return { answer: answerError(context.log, nonceReused(), []), isStored: false };
+    return { answer: answerError(context.log, error, route.useCase.errors), isStored: false };
   }
 }
 

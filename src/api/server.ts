@@ -1,9 +1,10 @@
 /** The API's server: which requests reach the edge, and how all others are answered. */
 import type { IncomingMessage } from "node:http";
 import { createDocsSite, hasDocsSite } from "#api/docs-site.ts";
-import { createEdge, type EdgeOptions } from "#api/edge.ts";
+import { createEdge, type Edge, type EdgeAnswer, type EdgeOptions } from "#api/edge.ts";
 import { createFirstPage } from "#api/first-page.ts";
 import { bodyBytesMax, describedRequestBytesMax, headerBytesMax, targetBytesMax } from "#api/request-limits.ts";
+import type { EdgeRequest } from "#api/run-route.ts";
 import { parseTarget } from "#api/signing/signature.ts";
 import type { Context } from "#context.ts";
 import { ApiError, unavailable } from "#errors.ts";
@@ -16,6 +17,7 @@ import {
   startHttpServer,
 } from "#front/http-server.ts";
 import { unixSeconds } from "#lib/clock.ts";
+import { inSpan } from "#lib/measure/tracing.ts";
 import { hasOneHost } from "#lib/net/host-lines.ts";
 import { readBody } from "#lib/net/read-body.ts";
 
@@ -44,7 +46,7 @@ export function startServer(context: Context, options: ServerOptions): Promise<H
   const refuse = (error: ApiError, sourceAddress: string) => edge.refuse(error, requestId(), sourceAddress);
 
   async function answer(request: HttpRequest): Promise<HttpAnswer> {
-    const { message, sourceAddress, signal } = request;
+    const { message, sourceAddress, isFromProxy, signal } = request;
     const operational = isOperational(message) && answerOperator(context, options, message);
     if (operational) return operational;
     if (docs.isFor(message)) return docs.answer(message);
@@ -53,7 +55,7 @@ export function startServer(context: Context, options: ServerOptions): Promise<H
     const body = await takeBody(message);
     const mistake = body instanceof ApiError ? body : findMistake(message);
     if (mistake) return { ...refuse(mistake, sourceAddress), isLast: true };
-    const answered = await edge.answer({
+    const answered = await answerInSpan(edge, {
       requestId: requestId(),
       method,
       // The edge matches the API's paths from the raw target, so that no decoding can move a separator.
@@ -62,6 +64,8 @@ export function startServer(context: Context, options: ServerOptions): Promise<H
       headers: headers as Record<string, string | undefined>,
       body: body as Buffer,
       sourceAddress,
+      // Anybody else could tie a request to the trace of others, or have all of theirs recorded.
+      traceparent: isFromProxy ? (headers.traceparent as string | undefined) : undefined,
       signal,
     });
     return firstPage.besides(message, answered);
@@ -78,6 +82,13 @@ export function startServer(context: Context, options: ServerOptions): Promise<H
     refuse: (reason, sourceAddress) => refuse(refusals[reason], sourceAddress),
     isExempt: isOperational,
   });
+}
+
+/** Its span lasts from the whole request to its answer, or to the beginning of an answer in parts. */
+function answerInSpan(edge: Edge, request: EdgeRequest): Promise<EdgeAnswer> {
+  const { requestId, traceparent: parent = null } = request;
+  const span = { name: "request", kind: "server" as const, parent, attributes: { "deedhouse.request_id": requestId } };
+  return inSpan(span, (own) => edge.answer(request, own));
 }
 
 const refusals: Record<FrontRefusal, ApiError> = {

@@ -8,6 +8,7 @@ import { unknownVariables } from "#checks/known-variables.ts";
 import { openFileMistakes, plainHttpMistakes, sandboxKeyMistakes, sandboxMistakes } from "#checks/unsafe-settings.ts";
 import { type Config, childEnvironment, readConfig } from "#config.ts";
 import { DatabaseUnavailable } from "#db/errors.ts";
+import { tracesMistakes } from "#lib/measure/send-spans.ts";
 import { refuseMistakes } from "#lib/settings.ts";
 
 export type CheckedRole = "api" | "worker";
@@ -24,7 +25,7 @@ export async function checkStart(role: CheckedRole, own: NodeJS.ProcessEnv = {})
   const environment = childEnvironment(own);
   const { config, mistakes } = readConfig(environment);
   const named = readNamed(config);
-  mistakes.push(...named.mistakes);
+  mistakes.push(...named.mistakes, ...tracesMistakes(config.traces));
   if (role === "api") mistakes.push(...plainHttpMistakes(config));
   if (config.deployment === "production") {
     mistakes.push(

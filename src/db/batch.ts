@@ -6,6 +6,7 @@
 
 import { isConnectionLost } from "#db/errors.ts";
 import { sleep, systemClock } from "#lib/clock.ts";
+import { outsideSpans } from "#lib/measure/tracing.ts";
 import { reportDefect } from "#lib/report-defect.ts";
 
 /** Limits how much one statement locks, and how long the next one waits. */
@@ -44,9 +45,11 @@ export class Batcher {
     if (!this.#isRunning) {
       this.#isRunning = true;
       // Calls from the rest of this turn of the event loop join the batch.
-      setImmediate(() => {
-        this.#runAll().catch(reportDefect);
-      });
+      outsideSpans(() =>
+        setImmediate(() => {
+          this.#runAll().catch(reportDefect);
+        }),
+      );
     }
     return answer.promise;
   }

@@ -2,6 +2,7 @@ import pg, { type ClientBase, type ClientConfig } from "pg";
 import { type Demands, leastDemands } from "#db/facts.ts";
 import { type SqlValue, type SqlValues, type Statement, valuesInOrder } from "#db/statement.ts";
 import { measure, secondsSince } from "#lib/measure/measure.ts";
+import { inStatement } from "#lib/measure/tracing.ts";
 
 /** The limits of every connection. */
 export interface ConnectionLimits {
@@ -77,6 +78,10 @@ export function connectionConfig(url: string, applicationName: string, options: 
  * @throws the driver's error
  */
 export function runStatement<Row>(client: ClientBase, statement: Statement<Row>, values: SqlValues): Promise<Row[]> {
+  return inStatement(statement.name, () => send(client, statement, values));
+}
+
+function send<Row>(client: ClientBase, statement: Statement<Row>, values: SqlValues): Promise<Row[]> {
   const beganAtMs = performance.now();
   const { promise, resolve, reject } = Promise.withResolvers<Row[]>();
   const labels = { statement: statement.name };

@@ -7,6 +7,7 @@ import { SessionClient } from "#db/session.ts";
 import type { SqlValues, Statement } from "#db/statement.ts";
 import type { Log } from "#lib/log.ts";
 import { measure, secondsSince, showing } from "#lib/measure/measure.ts";
+import { inStatement } from "#lib/measure/tracing.ts";
 import { reportDefect } from "#lib/report-defect.ts";
 
 export interface DatabaseOptions extends Omit<ConnectionOptions, "isReadOnly"> {
@@ -156,7 +157,8 @@ function createBatched(
       batcher = new Batcher((items) => runBatch(statement as Statement<ItemRow>, items));
       batchers.set(statement, batcher);
     }
-    return batcher.add(item) as Promise<ItemRow[]> as Promise<Row[]>;
+    const batch = batcher;
+    return inStatement(statement.name, () => batch.add(item)) as Promise<ItemRow[]> as Promise<Row[]>;
   };
 }
 

@@ -54,6 +54,8 @@ export type FrontRefusal = "busy" | "not-http" | "headers-too-large" | "timeout"
 export interface HttpRequest {
   message: IncomingMessage;
   sourceAddress: string;
+  /** Whether it comes from a trusted proxy, so that its headers about the request may be believed. */
+  isFromProxy: boolean;
   /**
    * Fires when a wait must end: the client has disconnected, or the server drains and answers with what is known. Created on
    * demand: most requests never wait, and it costs 3 µs.
@@ -131,15 +133,15 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   });
   // The connections of proxies belong to no single client and have no cap, so the requests on them are capped for each source. A
   // request counts from the end of its headers on; otherwise bodies that never end would hold all connections.
-  const mayWork = (message: IncomingMessage, sourceAddress: string, response: ServerResponse) =>
-    !proxies?.trusted.isTrusted(message.socket.remoteAddress ?? "") ||
-    isExempt(message) ||
-    openRequests.take(sourceAddress, response);
+  const mayWork = ({ message, sourceAddress, isFromProxy }: Omit<HttpRequest, "signal">, response: ServerResponse) =>
+    !isFromProxy || isExempt(message) || openRequests.take(sourceAddress, response);
 
   async function serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
     const { socket } = message;
     const sourceAddress = clientAddress(proxies, message);
-    if (limits.isRefused(socket) || !mayWork(message, sourceAddress, response)) {
+    const isFromProxy = proxies?.trusted.isTrusted(socket.remoteAddress ?? "") ?? false;
+    const request = { message, sourceAddress, isFromProxy };
+    if (limits.isRefused(socket) || !mayWork(request, response)) {
       return write(response, refuseBusy(options, sourceAddress), partsWriter);
     }
     const gone = new AbortController();
@@ -153,7 +155,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       if (!response.writableFinished) gone.abort();
     });
     const signal = () => AbortSignal.any([gone.signal, draining.signal]);
-    const answer = await options.answer({ message, sourceAddress, signal });
+    const answer = await options.answer({ ...request, signal });
     write(response, draining.signal.aborted ? { ...answer, isLast: true } : answer, partsWriter);
   }
 

@@ -4,6 +4,7 @@ import type { Config } from "#config.ts";
 import { noteRestore } from "#events/log.ts";
 import { whyNotReady } from "#jobs/readiness.ts";
 import { startWorker } from "#jobs/worker.ts";
+import { sendSpans } from "#lib/measure/send-spans.ts";
 import { startStatusListener } from "#lib/net/status-listener.ts";
 import { readFacts } from "#metrics/facts.ts";
 import { startMetrics } from "#metrics/metrics.ts";
@@ -17,6 +18,7 @@ import { recordProcess } from "#watch/processes.ts";
 /** The role `worker`. */
 export async function startWorkerRole(config: Config): Promise<Role> {
   const context = buildContext(config, "worker");
+  const spans = await sendSpans(config.traces, "worker", context.log);
   const { databaseUrl: url, databaseDemands: demands } = config;
   const databaseWatch = createDatabaseWatch(context, { url, demands, role: "worker" });
   await databaseWatch.start();
@@ -40,6 +42,7 @@ export async function startWorkerRole(config: Config): Promise<Role> {
       await Promise.all([worker.close(), watch.close(), alarmMessages.close(), losses.close()]);
       await Promise.all([status.close(), processRow.close()]);
       metrics.close();
+      await spans.close();
       await context.close();
     },
   };

@@ -11,6 +11,7 @@ import { DatabaseUnavailable } from "#db/errors.ts";
 import { type BackoffSettings, backoffMs } from "#lib/backoff.ts";
 import { sleep, systemClock } from "#lib/clock.ts";
 import { measure } from "#lib/measure/measure.ts";
+import { inSpan, type OpenSpan } from "#lib/measure/tracing.ts";
 import type { RowLocks } from "#locks/row-locks.ts";
 import type { RowId, RowSource, WaitingRow } from "#progress/rows.ts";
 
@@ -208,7 +209,13 @@ class Engine<Id extends RowId> {
   #beginRow(row: WaitingRow<Id>, lost: AbortSignal, release: () => Promise<void>): void {
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
     const ended = begun.then(async () => {
-      await this.#runStep(row, lost);
+      const machine = this.#machine.name;
+      const span = {
+        name: `step ${machine}`,
+        parent: row.traceparent ?? null,
+        attributes: { "deedhouse.machine": machine },
+      };
+      await inSpan(span, (own) => this.#runStep(row, lost, own));
       await release();
       this.#inProgress.delete(row.id);
       this.#wake();
@@ -218,7 +225,7 @@ class Engine<Id extends RowId> {
   }
 
   /** Never throws. */
-  async #runStep(row: WaitingRow<Id>, lost: AbortSignal): Promise<void> {
+  async #runStep(row: WaitingRow<Id>, lost: AbortSignal, span: OpenSpan | undefined): Promise<void> {
     const { id, version } = row;
     const beganAtMs = systemClock.monotonicMs();
     let outcome: "done" | "failed" | "lost" = "done";
@@ -230,10 +237,12 @@ class Engine<Id extends RowId> {
     } catch (error) {
       const about = { err: error, machine: this.#machine.name, row: id };
       outcome = lost.aborted ? "lost" : "failed";
+      if (outcome === "failed") span?.fail((error as Error).name);
       if (lost.aborted) this.#context.log.info(about, "a step ended after its lock was lost");
       else await this.#backOff(row, about);
     } finally {
       const machine = this.#machine.name;
+      span?.add({ "deedhouse.outcome": outcome });
       measure("steps_total", { machine, outcome });
       measure("step_duration_seconds", { machine }, (systemClock.monotonicMs() - beganAtMs) / 1_000);
     }

@@ -12,6 +12,8 @@ export interface WaitingRow<Id extends RowId> {
   id: Id;
   version: number;
   next_step_at: Date;
+  /** Of the request that the row comes from, if somebody traced it. */
+  traceparent?: string | null;
 }
 
 /** How the engine reads and postpones the rows of one machine. */
@@ -40,6 +42,8 @@ export interface RowTable<Type extends "int8" | "text"> {
   owner?: string;
   /** SQL about a row: the machine has no other rows. */
   only?: string;
+  /** Whether the table has a column `traceparent`. */
+  isTraced?: true;
 }
 
 type IdOf<Type> = Type extends "int8" ? number : string;
@@ -80,9 +84,10 @@ export function progressRows<Type extends "int8" | "text">(
 
 /** As `progressRows`, for a machine that brings its `pullIn`. */
 export function waitingRows<Type extends "int8" | "text">(name: string, options: RowTable<Type>) {
-  const { table, id } = options;
-  const columns = { id: id.type, version: "int8", next_step_at: "timestamptz?" } as const;
-  const selected: string = `SELECT ${id.column} AS id, version, next_step_at FROM ${table} WHERE next_step_at IS NOT NULL`;
+  const { table, id, isTraced } = options;
+  const columns = { id: id.type, version: "int8", next_step_at: "timestamptz?", traceparent: "text?" } as const;
+  const read: string = `${id.column} AS id, version, next_step_at, ${isTraced ? "" : "NULL::text AS "}traceparent`;
+  const selected: string = `SELECT ${read} FROM ${table} WHERE next_step_at IS NOT NULL`;
   const first = statement(
     `${name}-first`,
     `${selected} AND ${id.column} <> ALL ($except::${id.type}[]) ${ownRows(options)} ORDER BY next_step_at LIMIT $rows_max::int4` as string,

@@ -94,6 +94,8 @@ export interface UseCaseRequest {
   takeRequests(count: number): void;
   /** Fires when a wait must end: the client has disconnected, or this process stops. Created on demand. */
   signal(): AbortSignal;
+  /** What is stored with an order, so that its steps belong to this request's trace; null: nobody traces it. */
+  traceparent(): string | null;
   /** What the edge thinks of the times of another request's signature. */
   judgeTimes(signed: SignedTimes | undefined): TimesJudgement;
   /** The client takes this content type and no JSON. */

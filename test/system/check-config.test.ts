@@ -98,6 +98,23 @@ test("check-config accepts sound settings, and says when only the database is aw
   assert.equal(away.code, 8);
 });
 
+/** For a program, OpenTelemetry's SDK is not there. */
+const withoutSdk = `import { registerHooks } from "node:module";
+  registerHooks({ resolve(name, context, next) {
+    if (name === "@opentelemetry/sdk-node") throw new Error("not found");
+    return next(name, context);
+  } });`;
+
+test("check-config says how to install OpenTelemetry's SDK when there is a collector and no SDK", async () => {
+  const collected = { ...sound, OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:4318" };
+  assert.equal((await run(["check-config"], collected)).code, 0);
+  const hidden = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(withoutSdk)}` };
+  assert.equal((await run(["check-config"], { ...sound, ...hidden })).code, 0);
+  const { code, stderr } = await run(["check-config"], { ...collected, ...hidden });
+  assert.match(stderr, /OTEL_EXPORTER_OTLP_ENDPOINT needs .* npm install .* @opentelemetry\/sdk-node@[0-9.]+\n$/);
+  assert.equal(code, 2);
+});
+
 test("check-config explains itself", async () => {
   const { code, stdout } = await run(["check-config", "--help"], {});
   assert.equal(code, 0);

@@ -20,6 +20,7 @@ const waitingIn = (lane: Lane) =>
     id: { column: "id", type: "int8" },
     owner: "registry_id",
     only: `ended_at IS NULL AND lane = '${lane}'`,
+    isTraced: true,
   });
 
 /** Call it at module level. */
@@ -63,14 +64,14 @@ const dueInTurns = statement(
           AND next_step_at <= $now AND id <> ALL ($except) ORDER BY reseller_id LIMIT 1)
        ORDER BY is_second_lap LIMIT 1) AS next
      WHERE turns.place < $rows_max::int4)
-   SELECT id, version, next_step_at, turns.reseller_id
+   SELECT id, version, next_step_at, traceparent, turns.reseller_id
    FROM turns CROSS JOIN LATERAL (
-     SELECT id, version, next_step_at, row_number() OVER (ORDER BY next_step_at, id) AS round FROM orders
+     SELECT id, version, next_step_at, traceparent, row_number() OVER (ORDER BY next_step_at, id) AS round FROM orders
      WHERE registry_id = $registry_id AND ended_at IS NULL AND lane = 'value' AND reseller_id = turns.reseller_id
        AND turns.place > 0 AND next_step_at <= $now AND id <> ALL ($except)
      ORDER BY next_step_at, id LIMIT $rows_max) AS due
    ORDER BY round, place LIMIT $rows_max`,
-  { id: "int8", version: "int8", next_step_at: "timestamptz?", reseller_id: "int8" },
+  { id: "int8", version: "int8", next_step_at: "timestamptz?", traceparent: "text?", reseller_id: "int8" },
 );
 
 /** Orders that only set a value: resellers take turns, so that a thousand orders of one do not delay another one's single order. */

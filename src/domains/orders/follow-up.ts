@@ -6,7 +6,8 @@ import { statement } from "#db/statement.ts";
  * SQL: two CTEs that place orders and their histories. The first returns domain_name, registry_id and lane. The statement must wake
  * their machine, too.
  * @param name of the first CTE
- * @param source SQL: rows of code, reseller_id, domain_name, registry_id, kind, input, at and due_at; of the schedule's, also renewal_id
+ * @param source SQL: rows of code, reseller_id, domain_name, registry_id, kind, input, at and due_at; also traceparent, or renewal_id of
+ * the schedule's, which no request has asked for
  * @param note SQL: why they were placed, for their histories
  */
 export const placeFollowUps = (
@@ -16,9 +17,9 @@ export const placeFollowUps = (
 ): [placed: string, history: string] => [
   `${name} AS (
      INSERT INTO orders (order_code, reseller_id, domain_name, registry_id, kind, input, is_urgent, status, next_step_at,
-       created_at, updated_at, renewal_id)
+       created_at, updated_at, ${isSchedules ? "renewal_id" : "traceparent"})
      SELECT code, reseller_id, domain_name, registry_id, kind, input, ${isSchedules}, 'NotProvisioned', due_at, at, at,
-       ${isSchedules ? "renewal_id" : "NULL"} FROM ${source}
+       ${isSchedules ? "renewal_id" : "traceparent"} FROM ${source}
      ${isSchedules ? "ON CONFLICT DO NOTHING" : ""} RETURNING id, domain_name, registry_id, lane, created_at)`,
   `${name}_history AS (
      INSERT INTO order_history (order_id, at, event, status, note)
@@ -38,7 +39,7 @@ export const placeLocks = (registered: string): [locks: string, history: string]
     "locks",
     `(SELECT overlay(code PLACING 'CHG' FROM 1 FOR 3) AS code, reseller_id, domain_name, registry_id,
         'transfer-lock' AS kind, '{"transfer_locked": true}'::jsonb AS input, at,
-        at + interval '${lockAfterSeconds} s' AS due_at
+        at + interval '${lockAfterSeconds} s' AS due_at, traceparent
       FROM ${registered}) AS followed`,
     { note: "'the registry''s profile locks new names'" },
   );

@@ -78,8 +78,9 @@ const insertPlaced = statement(
   `WITH open AS MATERIALIZED (${liveOrders}),
    placed AS (
      INSERT INTO orders (order_code, reseller_id, domain_name, registry_id, kind, input, secret_sealed, is_urgent, status, created_at,
-       updated_at)
-     SELECT $code, $reseller_id, $name, $registry_id, $kind, $input, $secret_sealed, $is_urgent, 'NotProvisioned', $now, $now
+       updated_at, traceparent)
+     SELECT $code, $reseller_id, $name, $registry_id, $kind, $input, $secret_sealed, $is_urgent, 'NotProvisioned', $now, $now,
+       $traceparent
      FROM open WHERE $is_owners::bool OR live < ${liveOrdersMax}
      RETURNING id, registry_id, lane),
    history AS (
@@ -185,7 +186,7 @@ export async function placeOrder<Name extends OrderedName>(
 async function placeNew<Name extends OrderedName>(
   context: Context,
   tx: Transaction,
-  { caller: { resellerId, keyId } }: UseCaseRequest,
+  { caller: { resellerId, keyId }, traceparent }: UseCaseRequest,
   locked: Name,
   wanted: NewOrder<Name>,
 ): Promise<string> {
@@ -195,7 +196,16 @@ async function placeNew<Name extends OrderedName>(
   const isKept = kind.isUrgent || kind.isEachDone;
   const input = isKept ? asked.input : await replaceUnsent(context, tx, locked, asked, code);
   const secretSealed = wanted.secret && context.sealer.seal(secretRow(code), wanted.secret);
-  await insertOrder(context, tx, locked, { code, resellerId, kind, input, secretSealed, note: `by key ${keyId}` });
+  const note = `by key ${keyId}`;
+  await insertOrder(context, tx, locked, {
+    code,
+    resellerId,
+    kind,
+    input,
+    secretSealed,
+    note,
+    traceparent: traceparent(),
+  });
   return code;
 }
 
@@ -207,6 +217,8 @@ export interface InsertedOrder {
   /** Under `secretRow` of the code. */
   secretSealed?: Buffer | undefined;
   note: string | null;
+  /** Of the request that orders it. */
+  traceparent?: string | null;
   /** Placed by the registry's owner: the limit is for what resellers order. */
   isOwners?: true;
 }
@@ -216,7 +228,7 @@ export async function insertOrder(
   { clock }: Pick<Context, "clock">,
   tx: Transaction,
   { domain_name: name, registry_id }: OrderedName,
-  { code, resellerId, kind, input, secretSealed, note, isOwners }: InsertedOrder,
+  { code, resellerId, kind, input, secretSealed, note, traceparent = null, isOwners }: InsertedOrder,
 ): Promise<void> {
   const counted = { reseller_id: resellerId, is_urgent: kind.isUrgent };
   const insert = tx.query(insertPlaced, {
@@ -228,6 +240,7 @@ export async function insertOrder(
     input,
     secret_sealed: secretSealed ?? null,
     note,
+    traceparent,
     is_owners: isOwners === true,
     now: clock.now(),
   });

@@ -65,6 +65,7 @@ const ownNames = [
   "domain_name",
   "registry_id",
   "reseller_id",
+  "traceparent",
 ];
 
 // A write without epoch and answer comes from outside the order's steps: it asks for one.
@@ -142,7 +143,8 @@ const writeRegistrations = writing({
     ...placeFollowUps(
       "later",
       `(SELECT input -> 'later' ->> 'order_code' AS code, reseller_id, domain_name, registry_id, 'nameservers' AS kind,
-          jsonb_build_object('name_servers', input -> 'later' -> 'name_servers') AS input, at, at AS due_at
+          jsonb_build_object('name_servers', input -> 'later' -> 'name_servers') AS input, at, at AS due_at,
+          traceparent
         FROM written WHERE registered_at IS NOT NULL AND input ? 'later') AS followed`,
     ),
     // The message that says otherwise needs an operator: `alarmsOf`.

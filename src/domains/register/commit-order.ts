@@ -13,15 +13,16 @@ import type { Answer, UseCaseRequest } from "#use-case/use-case.ts";
 const insertOrders = statement(
   "orders-insert",
   `WITH new AS MATERIALIZED (
-     SELECT item, order_code, reseller_id, domain_name, suffix, registry_id, input, found, secret_sealed, at, answered
+     SELECT item, order_code, reseller_id, domain_name, suffix, registry_id, input, found, secret_sealed, at, answered, traceparent
      FROM jsonb_to_recordset($items::jsonb) AS item(item int4, order_code text, reseller_id int8, domain_name text,
-       suffix text, registry_id text, input jsonb, found jsonb, secret_sealed bytea, at timestamptz, answered jsonb)),
+       suffix text, registry_id text, input jsonb, found jsonb, secret_sealed bytea, at timestamptz, answered jsonb,
+       traceparent text)),
    ${allowPaid("new")},
    placed AS (
      INSERT INTO orders (order_code, reseller_id, domain_name, suffix, registry_id, kind, input, found, secret_sealed, is_urgent,
-       status, created_at, updated_at)
+       status, created_at, updated_at, traceparent)
      SELECT order_code, reseller_id, domain_name, suffix, registry_id, 'create', input, found, secret_sealed, false,
-       'NotProvisioned', at, at FROM new WHERE item IN (SELECT item FROM allowed) ORDER BY item
+       'NotProvisioned', at, at, traceparent FROM new WHERE item IN (SELECT item FROM allowed) ORDER BY item
      ON CONFLICT (domain_name) WHERE kind = 'create' AND ended_at IS NULL DO NOTHING
      RETURNING id, order_code, lane),
    written AS MATERIALIZED (

@@ -376,6 +376,7 @@ async function placeNewOrder(
     found: { checked_at: wanted.checkedAt.toISOString() } satisfies FoundName,
     secret_sealed: byteaText(secret),
     at: context.clock.now(),
+    traceparent: request.traceparent(),
   };
   const answer = accepted(request, request.door.registrationPath(code), wanted.expectedSeconds);
   const outcome = await commitOrder(context, request, { item, given: wanted.given }, answer);

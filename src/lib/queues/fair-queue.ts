@@ -3,6 +3,7 @@
 // waiting tasks gives up a place to one with fewer. A linear search through the sponsors of waiting tasks is cheap, because
 // they are few, or the tasks are long: a bcrypt hash takes 64 ms.
 
+import { keepSpan } from "#lib/measure/tracing.ts";
 import { reportDefect } from "#lib/report-defect.ts";
 
 export interface FairQueueSettings {
@@ -91,10 +92,11 @@ export class FairQueue {
         stopWaiting();
         reject(reason);
       };
+      const ownTask = keepSpan(task);
       const start = async () => {
         stopWaiting();
         try {
-          resolve(await task());
+          resolve(await ownTask());
         } catch (error) {
           reject(error);
         }

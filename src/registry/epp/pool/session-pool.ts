@@ -6,6 +6,7 @@
 import { sleep } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
 import { measure, secondsSince, showing } from "#lib/measure/measure.ts";
+import { inSpan, type OpenSpan } from "#lib/measure/tracing.ts";
 import { reportDefect } from "#lib/report-defect.ts";
 import { isAccountThreat, isServerFault } from "#registry/epp/codes.ts";
 import type { EppCommand } from "#registry/epp/command.ts";
@@ -199,23 +200,31 @@ export class SessionPool implements EppPool {
         const isItsTurn = await this.#bucket.take({ rankMs, isWanted, isPatient: isPatient(purpose) });
         if (!isItsTurn) throw new EppNotSent("no caller waits for it");
         if (isReleased) throw new EppNotSent("the lease was released");
-        return this.#request(session, command, requestOptions);
+        return this.#requestInSpan(session, command, requestOptions);
       },
       release,
       [Symbol.dispose]: release,
     };
   }
 
+  #requestInSpan<Data>(session: EppSession, command: EppCommand<Data>, requestOptions: RequestOptions) {
+    const ids = { "deedhouse.registry": this.#options.registryId, "deedhouse.cl_trid": requestOptions.clTRID };
+    const span = { name: `epp ${command.name}`, kind: "client" as const, attributes: ids };
+    return inSpan(span, (own) => this.#request(session, command, requestOptions, own));
+  }
+
   async #request<Data>(
     session: EppSession,
     command: EppCommand<Data>,
     requestOptions: RequestOptions,
+    span: OpenSpan | undefined,
   ): Promise<EppResponse<Data>> {
     const askedAtMs = this.#options.clock.monotonicMs();
     const labels = { registry: this.#options.registryId, command: command.name };
     const beganAtMs = performance.now();
     try {
       const response = await session.request(command, requestOptions);
+      span?.add({ "deedhouse.epp_code": response.code });
       measure("epp_command_duration_seconds", labels, secondsSince(beganAtMs));
       measure("epp_commands_total", { ...labels, code: String(response.code) });
       this.#signs.recordAnswer();
