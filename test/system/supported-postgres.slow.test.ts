@@ -11,6 +11,7 @@ import { fetchPostgres } from "../harness/packaged-postgres.ts";
 const core = [
   "src/db/database.test.ts",
   "src/db/listener.test.ts",
+  "src/db/notifier.test.ts",
   "test/api/several-processes.test.ts",
   "test/events/events.test.ts",
   "test/orders/straight.test.ts",
