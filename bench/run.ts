@@ -10,6 +10,10 @@ const benchmarks: Record<string, { about: string; run: () => Promise<void> }> = 
     about: "orders per second through everything, beside the same bare EPP commands",
     run: async () => (await import("./pipeline.ts")).benchPipeline(),
   },
+  replica: {
+    about: "registrations per second through two apis, with a synchronous replica 2 ms away",
+    run: async () => (await import("./replica.ts")).benchReplica(),
+  },
   "domain-read": {
     about: "a signed GET /domains/<name> beside a bare node:http server that does one HMAC and one SELECT",
     run: async () => (await import("./domain-read.ts")).benchDomainRead(),

@@ -1119,7 +1119,7 @@ BEGIN
   FROM alarm_channels WHERE NEW.kind <> 'alarm-channel' OR NEW.subject <> name
   ON CONFLICT DO NOTHING;
   IF FOUND THEN
-    PERFORM pg_notify('alarm_message', '');
+    PERFORM notify_after_commit('alarm_message', '');
   END IF;
   RETURN NULL;
 END $function$
@@ -1220,7 +1220,7 @@ CREATE OR REPLACE FUNCTION public.events_written()
  LANGUAGE plpgsql
 AS $function$
 BEGIN
-  PERFORM pg_notify('events', reseller_id::text) FROM (SELECT DISTINCT reseller_id FROM new_rows) AS reseller;
+  PERFORM notify_after_commit('events', reseller_id::text) FROM (SELECT DISTINCT reseller_id FROM new_rows) AS reseller;
   RETURN NULL;
 END $function$
 
@@ -1617,6 +1617,21 @@ AS $function$
 $function$
 
 
+CREATE OR REPLACE FUNCTION public.notify_after_commit(channel text, payload text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  entry text := E'\n' || channel || ' ' || payload || E'\n';
+  asked text := coalesce(current_setting('deedhouse.notified', true), '');
+BEGIN
+  IF position(entry IN asked) = 0 THEN
+    PERFORM set_config('deedhouse.notified', right(asked || entry, 1000), true);
+    RAISE INFO USING MESSAGE = channel, DETAIL = payload, ERRCODE = 'DHNFY';
+  END IF;
+END $function$
+
+
 CREATE OR REPLACE FUNCTION public.notify_api_key_changed()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1793,7 +1808,7 @@ CREATE OR REPLACE FUNCTION public.row_is_due()
  LANGUAGE plpgsql
 AS $function$
 BEGIN
-  PERFORM pg_notify('row_due', CASE TG_NARGS WHEN 1 THEN TG_ARGV[0]
+  PERFORM notify_after_commit('row_due', CASE TG_NARGS WHEN 1 THEN TG_ARGV[0]
     ELSE TG_ARGV[0] || ':' || (to_jsonb(NEW) ->> TG_ARGV[1]) END);
   RETURN NULL;
 END $function$

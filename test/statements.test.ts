@@ -49,3 +49,20 @@ test("every statement fits the migrated schema and returns the columns and types
   }
   await client.end();
 });
+
+test("no transaction holds the lock of notifications until its commit is on a standby, but of changed keys and nodes", async (t) => {
+  const { url } = await testDatabase(t);
+  const notifying = await runSql<{ proname: string }>(
+    url,
+    `SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND prosrc LIKE '%pg_notify(%' ORDER BY 1`,
+  );
+  assert.deepEqual(
+    notifying.map(({ proname }) => proname),
+    ["notify_api_key_changed", "notify_hosting_node_changed", "notify_reseller_keys_changed"],
+  );
+  // One that reads a table may clean up a page of it, and then its commit waits as well.
+  const usesTable = /\b(?:INSERT|UPDATE|DELETE|MERGE)\b|\b(?:FROM|JOIN) (?!jsonb_to_recordset\(|unnest\()/;
+  const withTables = allStatements().filter(({ text }) => text.includes("pg_notify(") && usesTable.test(text));
+  const names = withTables.map(({ name }) => name);
+  assert.deepEqual(names, [], "use notify_after_commit, which the process sends after the commit");
+});

@@ -7,7 +7,7 @@ BEGIN
   FROM alarm_channels WHERE NEW.kind <> 'alarm-channel' OR NEW.subject <> name
   ON CONFLICT DO NOTHING;
   IF FOUND THEN
-    PERFORM pg_notify('alarm_message', '');
+    PERFORM notify_after_commit('alarm_message', '');
   END IF;
   RETURN NULL;
 END $$;

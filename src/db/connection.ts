@@ -28,11 +28,14 @@ export interface ConnectionOptions extends ConnectionLimits {
   demands?: Demands | undefined;
   /** Sessions that only read. */
   isReadOnly?: boolean;
+  /** Sessions that write nothing which must last: their commits wait neither for the disk nor for a standby. */
+  isForgetful?: boolean;
 }
 
 /** What a session gets by a statement, because a pooler refuses or drops settings in the startup message. */
 export interface SessionConfig extends ClientConfig {
   session: { settings: Readonly<Record<string, string>>; demands: Demands };
+  query_timeout: number;
 }
 
 /**
@@ -59,6 +62,7 @@ export function connectionConfig(url: string, applicationName: string, options: 
     idle_in_transaction_session_timeout: String(options.idleInTransactionTimeoutMs ?? 10_000),
     ...(options.lockTimeoutMs !== undefined && { lock_timeout: String(options.lockTimeoutMs) }),
     ...(options.isReadOnly && { default_transaction_read_only: "on" }),
+    ...(options.isForgetful && { synchronous_commit: "off" }),
   };
   return {
     connectionString: url,

@@ -1,14 +1,13 @@
-import { type Client, Pool, type PoolClient, type PoolConfig } from "pg";
+import type { PoolClient } from "pg";
 import { Batcher, type ItemRow } from "#db/batch.ts";
-import { type ConnectionOptions, connectionConfig, runStatement, type SessionConfig } from "#db/connection.ts";
-import { DatabaseUnavailable, isConnectionLost, translateError, UnfitDatabase } from "#db/errors.ts";
+import { type ConnectionOptions, connectionConfig, runStatement } from "#db/connection.ts";
+import { isConnectionLost, translateError, UnfitDatabase } from "#db/errors.ts";
+import { createNotifier, type Notifier } from "#db/notifier.ts";
 import { createPipelinedConnection, writeTogether } from "#db/pipeline.ts";
-import { SessionClient } from "#db/session.ts";
+import { noAnswer, OwnPool, type PooledClient } from "#db/pool.ts";
 import type { SqlValues, Statement } from "#db/statement.ts";
 import type { Log } from "#lib/log.ts";
-import { measure, secondsSince, showing } from "#lib/measure/measure.ts";
 import { inStatement } from "#lib/measure/tracing.ts";
-import { reportDefect } from "#lib/report-defect.ts";
 
 export interface DatabaseOptions extends Omit<ConnectionOptions, "isReadOnly"> {
   /** postgres://user:password@host:port/database */
@@ -36,6 +35,8 @@ export interface Transaction {
 }
 
 /**
+ * The notifications that statements ask for (`notify_after_commit` in db/functions) follow their commit (src/db/notifier.ts).
+ *
  * Every method throws `DatabaseUnavailable` when the database cannot be used right now, and the driver's
  * `DatabaseError` when PostgreSQL refuses the statement.
  */
@@ -79,12 +80,13 @@ export function createDatabase(options: DatabaseOptions): OpenDatabase {
   const { url, applicationName, log } = options;
   const config = connectionConfig(url, applicationName, options);
   const readingConfig = connectionConfig(url, applicationName, { ...options, isReadOnly: true });
-  const openPool = () => createPool({ ...config, max: options.transactionsMax }, log);
+  const openPool = () => new OwnPool({ ...config, max: options.transactionsMax }, log);
   let pool = openPool();
   let isSuspended = false;
   const pipelines = Array.from({ length: options.pipelinedConnections ?? 2 }, () =>
-    createPipelinedConnection(readingConfig, log),
+    createPipelinedConnection(readingConfig, "reads", log),
   );
+  const notifier = createNotifier(connectionConfig(url, applicationName, { ...options, isForgetful: true }), log);
   let pointReads = 0;
   let refusal: string | undefined;
 
@@ -94,18 +96,9 @@ export function createDatabase(options: DatabaseOptions): OpenDatabase {
     if (refusal !== undefined) throw new UnfitDatabase(refusal);
   }
 
-  async function withClient<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
+  async function withClient<Result>(work: (client: PooledClient) => Promise<Result>): Promise<Result> {
     requireUsable();
-    const client = await pool.connect();
-    try {
-      const result = await work(client);
-      client.release();
-      return result;
-    } catch (error) {
-      // A connection that broke or timed out must not go to the next caller.
-      client.release(isBroken(error));
-      throw error;
-    }
+    return runWith(pool, notifier, work);
   }
 
   return {
@@ -126,7 +119,7 @@ export function createDatabase(options: DatabaseOptions): OpenDatabase {
       log.warn({}, "the database does not answer: requests are refused until it does");
       pool.drop();
       pool = openPool();
-      for (const pipeline of pipelines) pipeline.drop();
+      for (const pipeline of [...pipelines, notifier]) pipeline.drop();
     },
 
     resume() {
@@ -142,8 +135,27 @@ export function createDatabase(options: DatabaseOptions): OpenDatabase {
 
     async close() {
       await Promise.all([pool.close(), ...pipelines.map((pipeline) => pipeline.close())]);
+      // The last transactions have ended.
+      await notifier.close();
     },
   };
+}
+
+/** Runs what ends with a commit, or changes nothing. */
+async function runWith<Result>(pool: OwnPool, notifier: Notifier, work: (client: PooledClient) => Promise<Result>) {
+  const client = await pool.connect();
+  try {
+    const result = await work(client);
+    notifier.send(client.takeAsked());
+    pool.release(client, false);
+    return result;
+  } catch (error) {
+    // Nothing has changed; or it is unknown whether it has, and who waits reads it a little later.
+    client.takeAsked();
+    // A connection that broke or timed out must not go to the next caller.
+    pool.release(client, isConnectionLost(error));
+    throw error;
+  }
 }
 
 /** Each statement has a batch of its own. */
@@ -162,98 +174,18 @@ function createBatched(
   };
 }
 
-const noAnswer = () => new DatabaseUnavailable("the database is unavailable: it does not answer");
-
-/** These stay open when they are idle: a new connection takes five round trips. */
-const idleConnectionsMin = 2;
-
-const measuredAs = { pool: "transactions" } as const;
-
-function isBroken(error: unknown): boolean {
-  if (!isConnectionLost(error)) return false;
-  measure("database_reconnects_total", measuredAs);
-  return true;
+function run<Row>(client: PooledClient, statement: Statement<Row>, values: SqlValues): Promise<Row[]> {
+  return client.inTime(runStatement(client, statement, values)).catch(rethrowTranslated);
 }
 
-interface OwnPool {
-  /** @throws DatabaseUnavailable, UnfitDatabase */
-  connect(): Promise<PoolClient>;
-  /** Its connections, also those that somebody uses or awaits, fail at once. It must not be used afterwards. */
-  drop(): void;
-  /** Waits for the queries in progress. */
-  close(): Promise<void>;
-}
-
-function createPool(config: SessionConfig & PoolConfig, log: Log): OwnPool {
-  const clients = new Set<Client>();
-  /** The pool keeps its connections to itself while they open. */
-  class OwnClient extends SessionClient {
-    constructor(own: SessionConfig) {
-      super(own);
-      clients.add(this);
-      this.once("end", () => clients.delete(this));
-    }
-  }
-  const min = Math.min(idleConnectionsMin, config.max!);
-  // Its type forgets what it gives to the client, and our fields.
-  const ownClient = OwnClient as unknown as NonNullable<PoolConfig["Client"]>;
-  const pool = new Pool({ ...config, Client: ownClient, pipeline: true, min } as PoolConfig);
-  // The pool listens only to the errors of idle connections, and emits them here.
-  pool.on("error", (error) => {
-    measure("database_reconnects_total", measuredAs);
-    log.warn({ err: error }, "an idle database connection broke");
-  });
-  const waiting = new Set<(error: unknown) => void>();
-  const stopShowing = showConnections(pool);
-  return {
-    connect() {
-      const { promise, resolve, reject } = Promise.withResolvers<PoolClient>();
-      const beganAtMs = performance.now();
-      waiting.add(reject);
-      pool.connect().then(
-        (client) => {
-          measure("pool_wait_seconds", measuredAs, secondsSince(beganAtMs));
-          // Nobody waits for it any more, and nothing may be executed on it.
-          if (waiting.delete(reject)) resolve(client);
-          else client.release(true);
-        },
-        (error: unknown) => {
-          waiting.delete(reject);
-          reject(translateError(error));
-        },
-      );
-      return promise;
-    },
-    drop() {
-      stopShowing();
-      pool.end().catch(reportDefect);
-      for (const reject of waiting) reject(noAnswer());
-      waiting.clear();
-      for (const client of clients) client.connection.stream.destroy();
-    },
-    close() {
-      stopShowing();
-      return pool.end();
-    },
-  };
-}
-
-/** @returns ends it */
-const showConnections = (pool: Pool) =>
-  showing("pool_connections", () => [
-    [{ ...measuredAs, state: "used" }, pool.totalCount - pool.idleCount],
-    [{ ...measuredAs, state: "idle" }, pool.idleCount],
-    [{ ...measuredAs, state: "waiting" }, pool.waitingCount],
-  ]);
-
-function run<Row>(client: PoolClient, statement: Statement<Row>, values: SqlValues): Promise<Row[]> {
-  return runStatement(client, statement, values).catch(rethrowTranslated);
-}
-
-async function inTransaction<Result>(client: PoolClient, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+async function inTransaction<Result>(
+  client: PooledClient,
+  work: (tx: Transaction) => Promise<Result>,
+): Promise<Result> {
   let open = true;
   let ended: Promise<{ command: string }> | undefined;
   const last: (() => Promise<unknown>)[] = [];
+  const say = (words: string) => client.inTime(client.query(words)).catch(rethrowTranslated);
   const send = <Row>(statement: Statement<Row>, values: SqlValues) => {
     writeTogether(client.connection.stream);
     return run(client, statement, values);
@@ -275,11 +207,11 @@ async function inTransaction<Result>(client: PoolClient, work: (tx: Transaction)
   try {
     writeTogether(client.connection.stream);
     // Its answer comes with the first statement's. It fails only if the connection does, and then so do they.
-    const begun = client.query("BEGIN ISOLATION LEVEL READ COMMITTED").catch(rethrowTranslated);
+    const begun = say("BEGIN ISOLATION LEVEL READ COMMITTED");
     const [result] = await Promise.all([work(tx), begun]);
     open = false;
     const sent = last.map((each) => each());
-    ended = client.query("COMMIT").catch(rethrowTranslated);
+    ended = say("COMMIT");
     // The first error of these is the reason of all later ones.
     const [commit] = await Promise.all([ended, ...sent]);
     // PostgreSQL answers COMMIT with ROLLBACK when a statement has failed before.
@@ -287,7 +219,7 @@ async function inTransaction<Result>(client: PoolClient, work: (tx: Transaction)
     return result;
   } catch (error) {
     open = false;
-    if (!isConnectionLost(error)) await (ended ?? client.query("ROLLBACK").catch(rethrowTranslated));
+    if (!isConnectionLost(error)) await (ended ?? say("ROLLBACK"));
     throw error;
   }
 }

@@ -1,8 +1,8 @@
 /**
  * Point reads use connections in pipeline mode: a query is written at once, without waiting for the previous answer,
  * and PostgreSQL answers in order. Measured with pg 8.23: 2.6 times the reads of a pool of the same size at 32 callers.
- * The price is that a slow query delays the queries behind it, so only point reads may use these connections; they are
- * read-only (`isReadOnly` of their configuration) to enforce it.
+ * The price is that a slow query delays the queries behind it, so only point reads and notifications may use
+ * such connections; those of reads are read-only (`isReadOnly` of their configuration) to enforce it.
  */
 import type { Writable } from "node:stream";
 import { runStatement, type SessionConfig } from "#db/connection.ts";
@@ -21,8 +21,15 @@ export interface PipelinedConnection {
   close(): Promise<void>;
 }
 
-/** One connection. The first query opens it, and the first query after it broke opens it again. */
-export function createPipelinedConnection(config: SessionConfig, log: Log): PipelinedConnection {
+/**
+ * One connection. The first query opens it, and the first query after it broke opens it again.
+ * @param pool what it is for, in metrics
+ */
+export function createPipelinedConnection(
+  config: SessionConfig,
+  pool: "reads" | "notifications",
+  log: Log,
+): PipelinedConnection {
   let current: Promise<SessionClient> | undefined;
   let newest: SessionClient | undefined;
 
@@ -35,7 +42,7 @@ export function createPipelinedConnection(config: SessionConfig, log: Log): Pipe
     };
     client.on("error", (error) => {
       forget();
-      measure("database_reconnects_total", { pool: "reads" });
+      measure("database_reconnects_total", { pool });
       log.warn({ err: error }, "a pipelined database connection broke");
     });
     client.on("end", forget);

@@ -10,17 +10,36 @@ import { type DatabaseFacts, judgeFacts, readFacts, refusalOf, selectFacts, sess
 import { systemClock } from "#lib/clock.ts";
 import { systemRandom } from "#lib/random.ts";
 
+/** The SQLSTATE of the messages of `notify_after_commit` (db/functions): the text is the channel, the detail the payload. */
+export const askedState = "DHNFY";
+
+export interface Notification {
+  channel: string;
+  payload: string;
+}
+
 const nowMs = () => systemClock.now().getTime();
 
 export class SessionClient extends Client {
   readonly #session: SessionConfig["session"];
   #facts: DatabaseFacts | undefined;
+  #asked: Notification[] = [];
 
   constructor(config: SessionConfig) {
     super(config);
     this.#session = config.session;
     // A query in progress gets the error as well. Without a listener, it would end the process.
     this.on("error", () => {});
+    this.on("notice", ({ code, message = "", detail = "" }) => {
+      if (code === askedState) this.#asked.push({ channel: message, payload: detail });
+    });
+  }
+
+  /** The notifications that statements have asked for since the last call: for after their commit. */
+  takeAsked(): Notification[] {
+    const asked = this.#asked;
+    if (asked.length > 0) this.#asked = [];
+    return asked;
   }
 
   /** Of this session, as it was when it began. */

@@ -38,3 +38,23 @@ test("a wait ends with its notification, and leaves no timer that would keep a p
     await listener.close();
   }
 });
+
+test("a wait whose notification is lost reads again by itself", async (t) => {
+  const { url } = await testDatabase(t);
+  const listener = createListener({ url, clock: systemClock, log: createLog("test", "silent"), heartbeatMs: waitMs });
+  try {
+    await listener.listening();
+    let reads = 0;
+    // The first connection and the new channel count as missed notifications.
+    const readsWithoutPoll = 3;
+    const last = await waitForNotification({ listener }, "thing_changed", "this one", {
+      read: async () => ++reads,
+      isAwaited: (read) => read > readsWithoutPoll + 1,
+      waitMs,
+      signal: new AbortController().signal,
+    });
+    assert.equal(last, readsWithoutPoll + 2);
+  } finally {
+    await listener.close();
+  }
+});

@@ -4,19 +4,25 @@ import { waitAtMost } from "#lib/clock.ts";
 /** Waiters of one process; one more is answered at once. */
 const waitersMax = 5_000;
 let waiters = 0;
+/** How often a waiter reads without a notification: it may have been lost. */
+const pollMs = 1_000;
+/** All waiters of a process together read as often as this at most: twice the time costs less than a twentieth of a processor. */
+const pollsPerSecondMax = 500;
+
+const pollAgainMs = () => Math.max(pollMs, (waiters / pollsPerSecondMax) * 1_000);
 
 export interface WaitOptions<Value> {
   read(): Promise<Value>;
   isAwaited(value: Value): boolean;
-  /** When to read again, because this value can change without a notification. */
+  /** When to read again, before the next poll, because this value can change without a notification. */
   lookAgainMs?(value: Value): number | undefined;
   waitMs: number;
   signal: AbortSignal;
 }
 
 /**
- * Reads until the awaited value appears or the time is over: after each notification that names it, and after the
- * LISTEN connection was lost, because a notification may have been missed. Returns the last value read.
+ * Reads until the awaited value appears or the time is over: after each notification that names it, after the LISTEN
+ * connection was lost, because a notification may have been missed, and each second. Returns the last value read.
  * @param payload the notification's text that stands for this value
  */
 export async function waitForNotification<Value>(
@@ -38,7 +44,7 @@ export async function waitForNotification<Value>(
     for (;;) {
       const value = await read();
       if (until.aborted || isAwaited(value)) return value;
-      await waitAtMost(lookAgainMs?.(value) ?? waitMs, heard.promise, until);
+      await waitAtMost(Math.min(lookAgainMs?.(value) ?? waitMs, pollAgainMs()), heard.promise, until);
       heard = Promise.withResolvers<void>();
     }
   } finally {

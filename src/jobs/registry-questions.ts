@@ -6,6 +6,8 @@ import { awaitIdleTurn, type RegistrySessions } from "#domains/registry/sessions
 import { findServing } from "#domains/registry/target.ts";
 
 const batchRows = 50;
+/** How often questions are read without a notification, which may have been lost. */
+const pollMs = 1_000;
 /** A process that has waited for longer is gone. */
 const unreadHoursMax = 1;
 
@@ -13,8 +15,8 @@ const unreadHoursMax = 1;
 const openQuestions = statement(
   "name-questions-open",
   `SELECT id, registry_id, domain_name, takes_over FROM name_questions
-   WHERE answer IS NULL AND (registry_id IS NULL OR registry_id = $registry_id) AND is_paced = $is_paced
-     AND id <> ALL ($left_out::text[])
+   WHERE answer IS NULL AND asked_at > now() - interval '${unreadHoursMax} hours'
+     AND (registry_id IS NULL OR registry_id = $registry_id) AND is_paced = $is_paced AND id <> ALL ($left_out::text[])
    ORDER BY asked_at LIMIT $rows_max`,
   { id: "text", registry_id: "text?", domain_name: "text", takes_over: "bool" },
 );
@@ -43,11 +45,11 @@ export function answerQuestions(sessions: RegistrySessions, ended: AbortSignal):
   const stopListening = context.listener.on(questionChannel, (payload) => {
     if (payload === "" || payload === profile.id) answerAll();
   });
-  const stopReconnects = context.listener.onReconnect(answerAll);
+  const poll = setInterval(answerAll, pollMs);
   answerAll();
   return async () => {
     stopListening();
-    stopReconnects();
+    clearInterval(poll);
     await Promise.all(lines.map(({ idle }) => idle()));
   };
 }
@@ -58,7 +60,6 @@ function startLine(sessions: RegistrySessions, ended: AbortSignal, isPaced: bool
   let isCalled = false;
   let running: Promise<void> | undefined;
   const work = async () => {
-    await context.database.query(dropUnread, {});
     while (isCalled && !ended.aborted) {
       isCalled = false;
       await answerOpen(sessions, ended, isPaced);
@@ -84,6 +85,7 @@ async function answerOpen(sessions: RegistrySessions, ended: AbortSignal, isPace
     const values = { registry_id: profile.id, is_paced: isPaced, left_out: leftOut, rows_max: batchRows };
     const questions = await context.database.query(openQuestions, values);
     if (questions.length === 0) return;
+    await context.database.query(dropUnread, {});
     for (const question of questions) {
       if (isPaced && !(await awaitIdleTurn(sessions, ended))) return;
       if (ended.aborted) return;

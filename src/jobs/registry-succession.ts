@@ -53,7 +53,7 @@ const mayYield = `registry_id = $registry_id AND epoch = $epoch
 
 const ask = statement(
   "registry-greeting-ask",
-  `SELECT pg_notify('${askChannel}', $payload::text)::text AS notified FROM registry_leases WHERE ${mayYield}`,
+  `SELECT notify_after_commit('${askChannel}', $payload::text)::text AS notified FROM registry_leases WHERE ${mayYield}`,
   { notified: "text" },
 );
 

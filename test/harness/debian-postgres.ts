@@ -1,4 +1,7 @@
-/** Debian's PostgreSQL 15, the oldest version that we accept: migrated, or with a standby that pg_basebackup has made. */
+/**
+ * A PostgreSQL other than the one that comes along: migrated, or with a standby that pg_basebackup has made. By default it is Debian's 15,
+ * the oldest version that we accept.
+ */
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -15,21 +18,22 @@ import { quickFolder } from "./quick-folder.ts";
 import { runSql } from "./sql.ts";
 import type { OwnServer } from "./standby.ts";
 
-const binDir = "/usr/lib/postgresql/15/bin";
+const debianBinDir = "/usr/lib/postgresql/15/bin";
 const user = "deedhouse";
 const password = "a-test-password";
 
 /** The option `skip` of a test. */
-export const noDebianPostgres = !existsSync(join(binDir, "postgres")) && "postgresql-15 is not installed";
+export const noDebianPostgres = !existsSync(join(debianBinDir, "postgres")) && "postgresql-15 is not installed";
 
 /** The folder of a server, which goes once the server has ended. */
 interface Place {
+  binDir: string;
   folder: string;
   server?: OwnServer;
 }
 
-async function makePlace(scope: Scope): Promise<Place> {
-  const place: Place = { folder: await mkdtemp(join(await quickFolder(), "deedhouse-debian-")) };
+async function makePlace(scope: Scope, binDir: string): Promise<Place> {
+  const place: Place = { binDir, folder: await mkdtemp(join(await quickFolder(), "deedhouse-debian-")) };
   scope.after(async () => {
     await place.server?.stop();
     await rm(place.folder, { recursive: true, force: true });
@@ -38,7 +42,12 @@ async function makePlace(scope: Scope): Promise<Place> {
 }
 
 /** Runs one of its programs as a user who is not root. */
-async function run(folder: string, program: string, args: string[], env: NodeJS.ProcessEnv = {}): Promise<void> {
+async function run(
+  { binDir, folder }: Place,
+  program: string,
+  args: string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<void> {
   const { prefix, identity } = await findPrograms(folder);
   const [command, ...rest] = [...prefix, join(binDir, program), ...args] as [string, ...string[]];
   await promisify(execFile)(command, rest, { ...identity, cwd: "/", env: { ...process.env, ...env } });
@@ -52,7 +61,7 @@ async function handOver(folder: string): Promise<void> {
 }
 
 async function serve(place: Place, more: readonly string[] = []): Promise<OwnServer> {
-  const { folder } = place;
+  const { binDir, folder } = place;
   const { prefix, identity } = await findPrograms(folder);
   const [port] = await freePorts(1);
   const settings = [`port=${port}`, "listen_addresses=127.0.0.1", "unix_socket_directories=", ...more];
@@ -74,33 +83,37 @@ async function serve(place: Place, more: readonly string[] = []): Promise<OwnSer
   return place.server;
 }
 
-/** @param more settings such as "fsync=off" */
-export async function startDebianServer(scope: Scope, more: readonly string[] = []): Promise<OwnServer> {
-  const place = await makePlace(scope);
+/** @param more settings such as "fsync=off" @param binDir the folder of its programs */
+export async function startDebianServer(
+  scope: Scope,
+  more: readonly string[] = [],
+  binDir = debianBinDir,
+): Promise<OwnServer> {
+  const place = await makePlace(scope, binDir);
   const { folder } = place;
   const passwordFile = join(folder, "password");
   await writeFile(passwordFile, password);
   await handOver(folder);
   const identity = [`--username=${user}`, `--pwfile=${passwordFile}`, "--auth=scram-sha-256"];
-  await run(folder, "initdb", ["-D", join(folder, "cluster"), ...identity, "--encoding=UTF8", "--locale=C"]);
+  await run(place, "initdb", ["-D", join(folder, "cluster"), ...identity, "--encoding=UTF8", "--locale=C"]);
   return serve(place, more);
 }
 
 /** @param port where it gets the primary's log: by default at its own port */
 export async function startDebianStandby(scope: Scope, primary: OwnServer, port = primary.port): Promise<OwnServer> {
-  const place = await makePlace(scope);
+  const place = await makePlace(scope, debianBinDir);
   const { folder } = place;
   await handOver(folder);
   const source = ["-h", "127.0.0.1", "-p", String(port), "-U", user];
   const how = ["--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast"];
-  await run(folder, "pg_basebackup", [...source, ...how, "-D", join(folder, "cluster")], { PGPASSWORD: password });
+  await run(place, "pg_basebackup", [...source, ...how, "-D", join(folder, "cluster")], { PGPASSWORD: password });
   return serve(place);
 }
 
-/** @returns the URL of a migrated template database, to which nothing is connected */
-export async function startDebianPostgres(scope: Scope): Promise<string> {
+/** @param binDir the folder of its programs @returns the URL of a migrated template database, to which nothing is connected */
+export async function startMigratedPostgres(scope: Scope, binDir?: string): Promise<string> {
   const volatile = ["fsync=off", "synchronous_commit=off", "full_page_writes=off", "autovacuum=off"];
-  const { url } = await startDebianServer(scope, volatile);
+  const { url } = await startDebianServer(scope, volatile, binDir);
   await runSql(url, "CREATE DATABASE deedhouse");
   const own = new URL(url);
   own.pathname = "/deedhouse";

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { Client, type QueryResultRow } from "pg";
+import { askedState } from "#db/session.ts";
 import { sleep } from "#lib/clock.ts";
 
-/** Runs one piece of SQL on its own connection. */
+/** Runs one piece of SQL on its own connection, and wakes whom it wakes in one of our processes. */
 export async function runSql<Row extends QueryResultRow>(
   url: string,
   text: string,
@@ -10,9 +11,15 @@ export async function runSql<Row extends QueryResultRow>(
 ): Promise<Row[]> {
   const client = new Client({ connectionString: url });
   client.on("error", () => {});
+  const asked: [channel: string, payload: string][] = [];
+  client.on("notice", ({ code, message = "", detail = "" }) => {
+    if (code === askedState) asked.push([message, detail]);
+  });
   try {
     await client.connect();
-    return (await client.query<Row>(text, values)).rows;
+    const { rows } = await client.query<Row>(text, values);
+    for (const notification of asked) await client.query("SELECT pg_notify($1, $2)", notification);
+    return rows;
   } finally {
     await client.end();
   }
@@ -73,4 +80,19 @@ export async function countSessions(url: string, applicationName: string): Promi
   const count = `SELECT count(*)::int AS sessions FROM pg_stat_activity
     WHERE datname = current_database() AND application_name = $1`;
   return (await runSql<{ sessions: number }>(url, count, [applicationName]))[0]!.sessions;
+}
+
+/** How many commits wait for a synchronous standby. @param beginning of their statements */
+export async function countWaitingForStandby(url: string, beginning = ""): Promise<number> {
+  const waiting = `SELECT FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event = 'SyncRep' AND starts_with(query, $1)`;
+  return (await runSql(url, waiting, [beginning])).length;
+}
+
+/** The open sessions in the database of the URL, by the first word of their names. */
+export async function countSessionsByName(url: string): Promise<Map<string, number>> {
+  const count = `SELECT split_part(application_name, ' ', 1) AS name, count(*)::int AS sessions FROM pg_stat_activity
+    WHERE datname = current_database() GROUP BY 1`;
+  const rows = await runSql<{ name: string; sessions: number }>(url, count);
+  return new Map(rows.map(({ name, sessions }) => [name, sessions]));
 }

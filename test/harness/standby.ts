@@ -36,8 +36,14 @@ export async function startOwnServer(
 /**
  * Copies a running server, as pg_basebackup does, and starts the copy as its standby.
  * @param port where it gets the primary's log: by default at its own port
+ * @param more settings; it takes no fewer connections than its primary
  */
-export async function startStandby(scope: Scope, primary: OwnServer, port = primary.port): Promise<OwnServer> {
+export async function startStandby(
+  scope: Scope,
+  primary: OwnServer,
+  port = primary.port,
+  more: Record<string, string> = {},
+): Promise<OwnServer> {
   const dataDir = await mkdtemp(join(await quickFolder(), "deedhouse-standby-"));
   const client = new Client({ connectionString: primary.url });
   await client.connect();
@@ -52,7 +58,7 @@ export async function startStandby(scope: Scope, primary: OwnServer, port = prim
   await writeFile(join(cluster, "standby.signal"), "");
   const { username, password } = new URL(primary.url);
   const primary_conninfo = `host=127.0.0.1 port=${port} user=${username} password=${password}`;
-  return startOwnServer(scope, { primary_conninfo }, dataDir);
+  return startOwnServer(scope, { ...more, primary_conninfo }, dataDir);
 }
 
 /** Waits until the standby has everything. */

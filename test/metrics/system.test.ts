@@ -92,6 +92,8 @@ test("each process shows what it does, and only the node has no database", async
   assertShows(api!, /statement_errors_total\{statement="[a-z-]*webhook[a-z-]*"\} 1/);
   assertShows(worker!, /order_duration_seconds_count\{kind="create",registry="sandbox",status="Finished"\} 1/);
   assertShows(worker!, /epp_commands_total\{registry="sandbox",command="domain:create",code="1000"\} 1/);
+  assertShows(worker!, /epp_commands_total\{registry="sandbox",command="login",code="1000"\} [1-9]/);
+  assertShows(worker!, /epp_command_duration_seconds_count\{registry="sandbox",command="login"\} [1-9]/);
   assertShows(worker!, /webhook_deliveries_total\{outcome="delivered"\} \d/);
   for (const shown of [api!, worker!]) {
     assertShows(shown, /^deedhouse_workers 1$/m);

@@ -72,6 +72,8 @@ const byName: Readonly<Record<string, string>> = {
   months: "15",
   month: "2026-11",
   tags: "{}",
+  channels: "{row_due}",
+  payloads: "{webhooks}",
   after_term: "-infinity",
   after_time: "-infinity",
   after_name: "",

@@ -15,7 +15,7 @@ const ask = statement(
   `WITH asked AS (
      INSERT INTO name_questions (id, registry_id, domain_name, takes_over, is_paced)
      VALUES ($id, $registry_id, $name, $takes_over, $is_paced) RETURNING registry_id)
-   SELECT pg_notify('${questionChannel}', coalesce(registry_id, ''))::text AS notified FROM asked`,
+   SELECT notify_after_commit('${questionChannel}', coalesce(registry_id, ''))::text AS notified FROM asked`,
   { notified: "text" },
 );
 

@@ -62,7 +62,7 @@ const supersede = statement(
    history AS (
      INSERT INTO order_history (order_id, at, event, status, note)
      SELECT id, $now, 'superseded', 'Cancelled', $reason FROM ended)
-   SELECT count(pg_notify('order_changed', order_code)) AS notified FROM ended`,
+   SELECT count(notify_after_commit('order_changed', order_code)) AS notified FROM ended`,
   { notified: "int8" },
 );
 

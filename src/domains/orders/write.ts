@@ -123,7 +123,7 @@ const writing = ({ name, lock: [cte, join] = ["", ""], mayBegin: condition, effe
      FROM written, jsonb_array_elements(events) WITH ORDINALITY AS ordered(event, place) ORDER BY item, place),
    ${effects.join(",\n   ")}
    SELECT written.item, version_now AS version, begun.cl_trid, concat(
-     CASE WHEN events <> '[]' THEN pg_notify('order_changed', code)::text END, ${wakes},
+     CASE WHEN events <> '[]' THEN notify_after_commit('order_changed', code)::text END, ${wakes},
      CASE WHEN ${isCalled} THEN ${wake("lane", "registry_id")}::text END) AS woken
    FROM written LEFT JOIN begun ON order_id = written.id` as string,
     { item: "int4", version: "int8", cl_trid: "text?", woken: "text" },

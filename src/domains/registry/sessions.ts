@@ -71,7 +71,7 @@ export const machineName = (machine: Lane | "renewal", registryId: string) => `$
 
 /** SQL that wakes one machine of a registry. @param machine SQL @param registryId SQL */
 export const wake = (machine: string, registryId: string) =>
-  `pg_notify('${rowDueChannel}', ${machine} || ':' || ${registryId})`;
+  `notify_after_commit('${rowDueChannel}', ${machine} || ':' || ${registryId})`;
 
 /** SQL that wakes the machines of changed orders, and returns their number. @param rows SQL: a table with lane and registry_id */
 export const wakeAll = (rows: string) =>

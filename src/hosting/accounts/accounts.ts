@@ -116,7 +116,7 @@ const insertHistory = statement(
    written AS (
      INSERT INTO hosting_history (account_id, at, event, status, note)
      SELECT $account_id, $at, $event, $status, $note WHERE NOT EXISTS (SELECT FROM repeated))
-   SELECT pg_notify('account_changed', $identifier)::text AS notified`,
+   SELECT notify_after_commit('account_changed', $identifier)::text AS notified`,
   { notified: "text" },
 );
 

@@ -54,7 +54,7 @@ const writeState = statement(
      ON CONFLICT (node_id, uid) DO UPDATE SET version = EXCLUDED.version, state = EXCLUDED.state,
        password_hash_sealed = EXCLUDED.password_hash_sealed, held_version = EXCLUDED.held_version,
        held_state = EXCLUDED.held_state, held_hash_sealed = EXCLUDED.held_hash_sealed)
-   SELECT pg_notify('${nodeDesiredChannel}', $node_id)::text AS notified`,
+   SELECT notify_after_commit('${nodeDesiredChannel}', $node_id)::text AS notified`,
   { notified: "text" },
 );
 

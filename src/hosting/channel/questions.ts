@@ -19,7 +19,7 @@ const insertQuestion = statement(
   `WITH expired AS (DELETE FROM node_questions WHERE node_id = $node_id AND expires_at < $now),
      asked AS (INSERT INTO node_questions (id, node_id, version, method, identifier, uid, expires_at)
        VALUES ($id, $node_id, $version, $method, $identifier, $uid, $expires_at))
-   SELECT pg_notify('${nodeDesiredChannel}', $node_id)::text AS notified`,
+   SELECT notify_after_commit('${nodeDesiredChannel}', $node_id)::text AS notified`,
   { notified: "text" },
 );
 const readParts = statement(

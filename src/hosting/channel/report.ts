@@ -35,7 +35,7 @@ const writeUsage = statement(
          AND (used_bytes, used_files, traffic_month, traffic_bytes)
            IS DISTINCT FROM (bytes, files, traffic->>'month', (traffic->>'bytes')::bigint)
        RETURNING known.uid)
-   SELECT pg_notify('${nodeUsageChannel}', $node_id)::text AS notified WHERE EXISTS (SELECT FROM changed)`,
+   SELECT notify_after_commit('${nodeUsageChannel}', $node_id)::text AS notified WHERE EXISTS (SELECT FROM changed)`,
   { notified: "text" },
 );
 // Ignores answers to another node's questions.
@@ -48,7 +48,7 @@ const writePart = statement(
 );
 const notifyAnswered = statement(
   "node-answered-tell",
-  `SELECT pg_notify('${nodeAnsweredChannel}', $question_id)::text AS notified
+  `SELECT notify_after_commit('${nodeAnsweredChannel}', $question_id)::text AS notified
    WHERE (SELECT count(*) FROM node_answer_parts WHERE question_id = $question_id::uuid) = $parts::int`,
   { notified: "text" },
 );

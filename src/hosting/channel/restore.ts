@@ -21,7 +21,7 @@ const resumeChannel = statement(
        head = $base + (SELECT count(*) FROM node_states WHERE node_id = $node_id)
      WHERE node_id = $node_id RETURNING head)
    SELECT (SELECT count(*) FROM node_states WHERE node_id = $node_id) AS accounts,
-     pg_notify('${nodeDesiredChannel}', $node_id)::text AS notified
+     notify_after_commit('${nodeDesiredChannel}', $node_id)::text AS notified
    FROM channel`,
   { accounts: "int8", notified: "text" },
 );

@@ -42,7 +42,7 @@ const readCounter = statement(
 const acknowledge = statement(
   "node-applied",
   `WITH applied AS (UPDATE node_channels SET applied_version = $version WHERE node_id = $node_id)
-   SELECT pg_notify('${nodeAppliedChannel}', $node_id)::text AS notified`,
+   SELECT notify_after_commit('${nodeAppliedChannel}', $node_id)::text AS notified`,
   { notified: "text" },
 );
 // A state that was not issued since the restore may use a uid that the node already knows. So the state is dropped: the uid is
@@ -72,7 +72,7 @@ const continueAfter = statement(
      ahead AS (UPDATE node_channels
        SET ahead_version = $known, issued_version = $known, head = $known + (SELECT count(*) FROM unissued)
        WHERE node_id = $node_id)
-   SELECT pg_notify('${nodeAppliedChannel}', $node_id)::text AS notified`,
+   SELECT notify_after_commit('${nodeAppliedChannel}', $node_id)::text AS notified`,
   { notified: "text" },
 );
 

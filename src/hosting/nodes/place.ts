@@ -67,7 +67,7 @@ const changeRoom = statement(
 // A notification, because this transaction holds a node's row, and accounts are locked before nodes.
 const notifyRoom = statement(
   "hosting-room-freed",
-  `SELECT pg_notify('${roomFreedChannel}', $accounts_max::text)::text AS notified`,
+  `SELECT notify_after_commit('${roomFreedChannel}', $accounts_max::text)::text AS notified`,
   { notified: "text" },
 );
 

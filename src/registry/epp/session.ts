@@ -3,6 +3,7 @@
  * the registry or logged out.
  */
 import type { Clock } from "#lib/clock.ts";
+import { secondsSince } from "#lib/measure/measure.ts";
 import type { Random } from "#lib/random.ts";
 import { reportDefect } from "#lib/report-defect.ts";
 import { isLoginRefusal, isServiceRefusal, isSessionEnd, isSuccess, sessionLimitCode } from "#registry/epp/codes.ts";
@@ -63,8 +64,8 @@ export interface SessionOptions extends Omit<ConnectionOptions, "connectMs" | "g
   readonly timeouts: EppTimeouts;
   readonly clock: Clock;
   readonly random: Random;
-  /** Called for every login that is answered. Must not throw. */
-  readonly onLogin?: ((report: LoginReport) => void) | undefined;
+  /** Called for every login that is answered, with the result code and how long the answer took. Must not throw. */
+  readonly onLogin?: ((report: LoginReport, code: number, seconds: number) => void) | undefined;
 }
 
 /** A clTRID for commands that belong to no order. */
@@ -111,10 +112,12 @@ async function logIn(session: EppSession, { credentials, timeouts, random, onLog
     throw notOffered("the password has more than 16 characters, which needs loginSec (RFC 8807)");
   }
   const command = login(credentials, session.services);
+  const beganAtMs = performance.now();
   const answer = await session.request(command, { clTRID: createClTRID(random), timeoutMs: timeouts.loginMs });
+  const seconds = secondsSince(beganAtMs);
   const secrets = [credentials.password, credentials.newPassword].flatMap((secret) => secret?.reveal() ?? []);
   const reported = (answer.data ?? []).map((event) => hideIn(event, secrets));
-  onLogin?.({ succeeded: isSuccess(answer.code), events: reported });
+  onLogin?.({ succeeded: isSuccess(answer.code), events: reported }, answer.code, seconds);
   if (isSuccess(answer.code)) return;
   const events = reported.map(({ type, level, text }) => `${type} ${level} ${text}`);
   throw new EppUnavailable(answer.code === sessionLimitCode ? "session-limit" : "login", {

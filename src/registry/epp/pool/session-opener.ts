@@ -5,6 +5,7 @@
 import { setMaxListeners } from "node:events";
 import { backoffMs } from "#lib/backoff.ts";
 import type { Log } from "#lib/log.ts";
+import { measure } from "#lib/measure/measure.ts";
 import { EppUnavailable } from "#registry/epp/errors.ts";
 import type { EppPoolOptions } from "#registry/epp/pool/pool.ts";
 import type { EppSession } from "#registry/epp/session.ts";
@@ -116,7 +117,8 @@ export class SessionOpener {
 
   async #openSession(): Promise<EppSession> {
     const { pool, timeouts } = this.#options;
-    const { host, port, tls, registrarId, password, services, dialect, clock, random, onLogin, mayWrite } = pool;
+    const { host, port, tls, registrarId, password, services, dialect, clock, random, mayWrite } = pool;
+    const { registryId, onLogin } = pool;
     return openSession({
       host,
       port,
@@ -126,7 +128,12 @@ export class SessionOpener {
       clock,
       random,
       timeouts,
-      onLogin,
+      onLogin: (report, code, seconds) => {
+        const labels = { registry: registryId, command: "login" };
+        measure("epp_command_duration_seconds", labels, seconds);
+        measure("epp_commands_total", { ...labels, code: String(code) });
+        onLogin?.(report);
+      },
       mayWrite,
       credentials: { registrarId, password },
       validate: await loadFrameValidator(),

@@ -1,0 +1,3 @@
+-- expand
+-- Comes with row_is_due, events_written and alarm_told, which no longer notify in the transaction: a `deedhouse migrate` of the
+-- release before must not put theirs back. A process of that release sends none of these notifications, and finds rows by its polling.
