@@ -6,7 +6,7 @@
 import { heldLocks, lockKey } from "#locks/advisory-locks.ts";
 
 /** The first half of the lock's key; "reg" in ASCII. The second half is a hash of the registry's id. */
-export const ownerLockClass = 0x726567;
+const ownerLockClass = 0x726567;
 
 /** SQL: the connection that holds the registry's lock, as `pid`; no row when the lock is free. */
 export const ownerLock = (registryId: string) => `${heldLocks(ownerLockClass)} AND objid = ${lockKey(registryId)}`;
