@@ -2,6 +2,7 @@
  * The only reader of the environment. Every variable is listed here and parsed once, and all mistakes are reported
  * together. `deedhouse start` sets the variables of the processes that it starts; elsewhere an operator does.
  */
+import { readFileSync } from "node:fs";
 import { BlockList } from "node:net";
 import { type AlarmChannels, isLoopback, readAlarmChannels } from "#config-alarms.ts";
 import type { Demands } from "#db/facts.ts";
@@ -388,4 +389,9 @@ export function operatorEnvironment(environment: NodeJS.ProcessEnv = process.env
     masterKeys: readSetting(environment, "DEEDHOUSE_MASTER_KEY"),
     registriesFile: environment.DEEDHOUSE_REGISTRIES_FILE,
   };
+}
+
+/** Differs after each start of the machine. Our units give it to services, from which systemd hides the kernel's files. */
+export function readBootId({ BOOT_ID: given }: NodeJS.ProcessEnv = process.env): string {
+  return given ?? readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim().replaceAll("-", "");
 }

@@ -9,7 +9,7 @@ import { MigrationError } from "#db/migration-files.ts";
 import { lastCommitWithEarlierFormats } from "#lib/earlier-format.ts";
 import { release } from "#lib/release.ts";
 import { emptyDatabase, testDatabase } from "../../test/harness/database.ts";
-import { runSql } from "../../test/harness/sql.ts";
+import { runSql, untilHeldUp } from "../../test/harness/sql.ts";
 
 /** A folder of migrations and functions, and an empty database to apply them to. */
 async function workshop(t: TestContext) {
@@ -175,7 +175,7 @@ test("refuses contracts while an older release was seen in the last 2 minutes, a
   assert.deepEqual((await migrateWith({ contract: true })).migrations, ["0003-c.sql"]);
 });
 
-test("a table that is in use is asked for again, and everybody else waits for 2 s at most", async (t) => {
+test("a table that is in use is asked for again and again, and everybody else passes in between", async (t) => {
   const { url, write, writeFunction, migrate, migrateWith } = await workshop(t);
   await write("0001-a.sql", "CREATE TABLE thing (name text)");
   await migrate();
@@ -186,8 +186,13 @@ test("a table that is in use is asked for again, and everybody else waits for 2 
   await holder.connect();
   await holder.query("BEGIN; SELECT FROM thing");
   const left = "SELECT to_regclass('other') AS other, to_regproc('answer') AS answer";
+  const given = migrateWith({ lockPatienceMs: 0 });
+  given.catch(() => {});
+  await untilHeldUp(url);
+  // A request, which stands behind the migration, waits for 250 ms at most.
+  await runSql(url, "SET lock_timeout = 250; INSERT INTO thing VALUES ('passed')");
   await assert.rejects(
-    migrateWith({ lockPatienceMs: 0 }),
+    given,
     /^MigrationError: 0003-c\.sql failed and changed nothing: in 2 s, it did not get the lock of a table\./,
   );
   assert.deepEqual(await runSql(url, left), [{ other: null, answer: null }]);
@@ -201,6 +206,22 @@ test("a table that is in use is asked for again, and everybody else waits for 2 
   await holder.end();
   assert.deepEqual((await migrated).migrations, ["0002-b.sql", "0003-c.sql"]);
   assert.match(said[0]!, /^0003-c\.sql waits for a table that others use: attempt 2 in 1 s$/);
+});
+
+test("while a vacuum keeps a table, reads and writes do not wait behind the migration that waits for it", async (t) => {
+  const { url, write, migrate } = await workshop(t);
+  await write("0001-a.sql", "CREATE TABLE thing (name text); CREATE TABLE other (name text)");
+  await migrate();
+  await write("0002-b.sql", "ALTER TABLE thing ADD COLUMN size int");
+  const vacuum = new Client({ connectionString: url });
+  await vacuum.connect();
+  await vacuum.query("BEGIN; LOCK TABLE thing IN SHARE UPDATE EXCLUSIVE MODE");
+  const migrated = migrate();
+  await untilHeldUp(url);
+  await runSql(url, "SET lock_timeout = 1; SELECT FROM thing; INSERT INTO thing VALUES ('a')");
+  await vacuum.query("COMMIT");
+  await vacuum.end();
+  assert.deepEqual((await migrated).migrations, ["0002-b.sql"]);
 });
 
 test("an index is built without a transaction, and built again when its build was interrupted", async (t) => {

@@ -1,6 +1,6 @@
 /** How files are applied: together in a transaction that never makes others wait for long, or an index without one. */
 import type { Client } from "pg";
-import { type Migration, MigrationError, type SqlFile } from "#db/migration-files.ts";
+import { type Migration, MigrationError, type SqlFile, statementsOf } from "#db/migration-files.ts";
 import { backoffMs } from "#lib/backoff.ts";
 import { sleep, systemClock } from "#lib/clock.ts";
 import { systemRandom } from "#lib/random.ts";
@@ -18,8 +18,14 @@ interface Together {
   migrations: Migration[];
 }
 
-/** While a migration waits for a table, every later query on that table waits behind it. */
-const lockTimeoutMs = 2_000;
+/** For one attempt to get the locks of all tables. */
+const attemptMs = 2_000;
+/**
+ * While a migration waits for a table, every later statement on that table waits behind it, and a request waits for 250 ms before
+ * it is refused (src/build-context.ts). So an attempt waits in short turns, and lets the others pass after each of them.
+ */
+const turnMs = 100;
+const afterTurnMs = 100;
 const pause = { firstMs: 1_000, maxMs: 10_000 };
 /** PostgreSQL's lock_not_available and deadlock_detected. */
 const busyCodes: ReadonlySet<unknown> = new Set(["55P03", "40P01"]);
@@ -40,10 +46,9 @@ export async function applyInTransaction(appliers: Appliers, together: Together)
   const startedMs = systemClock.monotonicMs();
   for (let attempt = 1; ; attempt++) {
     try {
-      return await applyOnce(client, together);
+      return await applyInTurns(client, together);
     } catch (error) {
       if (!(error instanceof TableBusy)) throw error;
-      await client.query("ROLLBACK");
       const waitedMs = systemClock.monotonicMs() - startedMs;
       if (waitedMs >= lockPatienceMs) {
         throw new MigrationError(
@@ -58,9 +63,26 @@ export async function applyInTransaction(appliers: Appliers, together: Together)
   }
 }
 
+/** @throws TableBusy when nothing is left of the attempt */
+async function applyInTurns(client: Client, together: Together): Promise<void> {
+  const deadlineMs = systemClock.monotonicMs() + attemptMs;
+  for (;;) {
+    try {
+      return await applyOnce(client, together);
+    } catch (error) {
+      if (!(error instanceof TableBusy)) throw error;
+      await client.query("ROLLBACK");
+      if (systemClock.monotonicMs() >= deadlineMs) throw error;
+      await sleep(afterTurnMs);
+    }
+  }
+}
+
 async function applyOnce(client: Client, { preparation, functions, migrations }: Together): Promise<void> {
   await client.query("BEGIN");
-  await client.query(`SET LOCAL lock_timeout = ${lockTimeoutMs}`);
+  await client.query(`SET LOCAL lock_timeout = ${attemptMs}`);
+  for (const migration of migrations) await claimTables(client, migration);
+  await client.query(`SET LOCAL lock_timeout = ${turnMs}`);
   await apply(client, { name: "the list of migrations", sql: preparation });
   // A function may need a table that one of the migrations creates.
   await client.query("SET LOCAL check_function_bodies = off");
@@ -78,6 +100,20 @@ async function applyOnce(client: Client, { preparation, functions, migrations }:
     await record(client, migration);
   }
   await client.query("COMMIT");
+}
+
+const changedTable = /\bALTER TABLE (?:ONLY )?(\w+)|\bCREATE (?:CONSTRAINT )?TRIGGER \w+ .*?\bON (\w+)/g;
+
+/**
+ * What keeps a migration from a table and no read or write, a vacuum above all, is waited for with a lock behind which reads and
+ * writes pass. PostgreSQL ends an automatic vacuum that such a lock waits for, but only after a second (deadlock_timeout).
+ */
+async function claimTables(client: Client, { name, sql }: Migration): Promise<void> {
+  const changed = [...statementsOf(sql).matchAll(changedTable)].map(([, altered, triggered]) => altered ?? triggered);
+  for (const table of new Set(changed)) {
+    const { rows } = await client.query("SELECT FROM pg_class WHERE oid = to_regclass($1)", [table]);
+    if (rows.length > 0) await apply(client, { name, sql: `LOCK TABLE ${table} IN SHARE UPDATE EXCLUSIVE MODE` });
+  }
 }
 
 /**

@@ -21,10 +21,12 @@ import { sleep } from "#lib/clock.ts";
 import { reportDefect } from "#lib/report-defect.ts";
 import type { Liveness } from "#locks/liveness.ts";
 import { connectForLocks, createLockClient } from "#locks/lock-connection.ts";
-import { awaitOwnerLock, tryOwnerLock } from "#locks/owner-lock.ts";
+import { tryOwnerLock } from "#locks/owner-lock.ts";
 import type { RegistryProfile } from "#registry/registries.ts";
 
 const reconnectMs = 500;
+/** For each registry and waiting worker. A new owner begins within a second of the end of the one before. */
+const askAgainMs = 200;
 /**
  * The fault that cut this process's connection may also have cut the one on which the previous session holder announces its
  * work. That holder has this long to reconnect (500 to 1,500 ms, liveness.ts) before its orders are taken over.
@@ -120,14 +122,18 @@ async function holdLock(
   { ended, onStandBy }: { ended: AbortSignal; onStandBy: () => void },
 ): Promise<void> {
   const { profile } = options;
-  const { rows } = await connection.query<{ is_owner: boolean; pid: number }>(tryOwnerLock, [profile.id]);
-  const [tried] = rows;
-  if (!tried || tried.is_owner) return;
+  const tryIt = async () => {
+    const { rows } = await connection.query<{ is_owner: boolean; pid: number }>(tryOwnerLock, [profile.id]);
+    return rows[0]!;
+  };
+  const { is_owner: isOwner, pid } = await tryIt();
+  if (isOwner) return;
   onStandBy();
   const held = new AbortController();
-  const standingBy = standBy(options, tried.pid, AbortSignal.any([ended, held.signal]));
+  const standingBy = standBy(options, pid, AbortSignal.any([ended, held.signal]));
   try {
-    await connection.query(awaitOwnerLock, [profile.id]);
+    do await sleep(askAgainMs, ended);
+    while (!(await tryIt()).is_owner);
   } finally {
     held.abort();
     await standingBy;

@@ -6,14 +6,16 @@
 import { heldLocks, lockKey } from "#locks/advisory-locks.ts";
 
 /** The first half of the lock's key; "reg" in ASCII. The second half is a hash of the registry's id. */
-export const ownerLockClass = 0x726567;
+const ownerLockClass = 0x726567;
 
 /** SQL: the connection that holds the registry's lock, as `pid`; no row when the lock is free. */
 export const ownerLock = (registryId: string) => `${heldLocks(ownerLockClass)} AND objid = ${lockKey(registryId)}`;
 
-const lockArguments = `${ownerLockClass}, hashtext($1)`;
-export const awaitOwnerLock = `SELECT pg_advisory_lock(${lockArguments})`;
-export const tryOwnerLock = `SELECT pg_try_advisory_lock(${lockArguments}) AS is_owner, pg_backend_pid() AS pid`;
+/**
+ * Who waits asks again: a statement that waits for a lock keeps its snapshot meanwhile, so that no vacuum removes a row that dies and
+ * no CREATE INDEX CONCURRENTLY ends.
+ */
+export const tryOwnerLock = `SELECT pg_try_advisory_lock(${ownerLockClass}, hashtext($1)) AS is_owner, pg_backend_pid() AS pid`;
 
 /** SQL: whether a process owns the registry's sessions: by a lease that has not expired. */
 export const registryOwnerAlive = (registryId: string) =>

@@ -1,6 +1,7 @@
-/** Workers in a queue: one owns the registry, the others wait for its lock in the order in which they were hired. */
-import { ownerLockClass } from "#locks/owner-lock.ts";
+/** Workers of a registry: one owns it, the others wait for its lock. */
+import { lockConnectionName } from "#jobs/registry-succession.ts";
 import { eventually } from "../harness/running-system.ts";
+import { countSessions } from "../harness/sql.ts";
 import type { WorkerProcess, Workers } from "../orders/worker-process.ts";
 import type { Stage } from "./stage.ts";
 
@@ -20,11 +21,10 @@ export interface Crew {
 /** Attempts to start a worker while the database is too busy. */
 const startsMax = 5;
 
-const locksSql = `SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = ${ownerLockClass}
-  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
-
 /** @param waiting the number of successors that wait, so that a kill need not wait for a process to start */
 export async function startCrew(workers: Workers, query: Stage["query"], waiting: number): Promise<Crew> {
+  const { gateway } = workers;
+  const connectionName = lockConnectionName(gateway.context.registries[0]!.id);
   /** The owner of the registry, and the workers that wait for it. */
   const members: WorkerProcess[] = [];
   let aliveCount = 0;
@@ -32,15 +32,14 @@ export async function startCrew(workers: Workers, query: Stage["query"], waiting
   let failure: unknown;
   let hiring: Promise<unknown> = Promise.resolve();
 
-  // One after the other, because PostgreSQL grants the lock in the order of requests.
+  // One after the other, so that the machine has to start one at a time.
   function hire(): void {
     hiring = hiring.then(async () => {
       if (isClosed) throw new Error("the crew is closed");
       const worker = await startPatiently(workers);
       aliveCount += 1;
       await eventually("the worker owns the registry, or waits for it", async () => {
-        const locks = await query(locksSql);
-        return locks.length === aliveCount;
+        return (await countSessions(gateway.databaseUrl, connectionName)) === aliveCount;
       });
       members.push(worker);
     });

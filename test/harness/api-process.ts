@@ -24,12 +24,14 @@ export interface ApiProcess {
 /**
  * @param databaseUrl the address of PostgreSQL: the gateway's, or its proxy's
  * @param settings more of its environment
+ * @param entry another release's program
  */
 export async function startApiProcess(
   scope: Scope,
   gateway: TestGateway,
   databaseUrl = gateway.databaseUrl,
   settings: Record<string, string> = {},
+  entry = "bin/deedhouse.ts",
 ): Promise<ApiProcess> {
   const folder = await mkdtemp(join(tmpdir(), "deedhouse-api-"));
   const registries = gateway.context.registries.map(
@@ -59,7 +61,7 @@ export async function startApiProcess(
 
   async function start(): Promise<void> {
     const stdio: ("ignore" | "inherit" | "ipc")[] = ["ignore", "inherit", "inherit", "ipc"];
-    const child = spawn(process.execPath, ["bin/deedhouse.ts", "api"], { env: environment, stdio });
+    const child = spawn(process.execPath, [entry, "api"], { env: environment, stdio });
     const exited = once(child, "exit");
     pid = child.pid;
     child.once("exit", () => {

@@ -8,6 +8,7 @@ import { apiDocument, findOpenRoute } from "#api/open-routes.ts";
 import { matchRoute } from "#api/routes.ts";
 import { parseTarget } from "#api/signing/signature.ts";
 import { readTarget } from "#api/target.ts";
+import { closed } from "./closed-schema.ts";
 import type { Reply } from "./signed-request.ts";
 
 type Json = Record<string, unknown>;
@@ -111,14 +112,6 @@ function compare(schema: Json, components: object, value: unknown, shown: string
   const [, errors] = validator.Errors(value);
   const problems = errors.map(({ instancePath, message }) => `${instancePath} ${message}`).join("; ");
   assert.fail(`openapi.json describes it otherwise (${problems}): ${shown}`);
-}
-
-/** The same schema without room for further fields. */
-function closed<T>(value: T): T {
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map(closed) as T;
-  const parts = Object.fromEntries(Object.entries(value).map(([name, part]) => [name, closed(part)])) as T & Json;
-  return parts.type === "object" && parts.properties ? { ...parts, additionalProperties: false } : parts;
 }
 
 function follow<T>(value: unknown): T | undefined {

@@ -15,7 +15,8 @@ export interface Booted {
   halt(): Promise<void>;
 }
 
-// A control group of its own, so that its systemd's groups are below it and can be removed; cgroups of version 1 and 2.
+// A control group of its own, which is all that its systemd sees, so that its groups are below it and can be removed: otherwise
+// it does not find the group of a process that it did not start itself, such as PostgreSQL's. cgroups of version 1 and 2.
 const bootScript = `
 groups=(/sys/fs/cgroup/*/)
 if [ -e /sys/fs/cgroup/cgroup.procs ]; then groups=(/sys/fs/cgroup/); fi
@@ -27,7 +28,14 @@ exec unshare --mount --pid --uts --ipc --cgroup --fork --kill-child bash -ec '
   mount --bind "$TREE" "$TREE"
   mount -t proc proc "$TREE/proc"
   mount -t sysfs sysfs "$TREE/sys" -o ro
-  mount --rbind /sys/fs/cgroup "$TREE/sys/fs/cgroup"
+  if [ -e /sys/fs/cgroup/cgroup.procs ]; then mount --bind "/sys/fs/cgroup/$NAME" "$TREE/sys/fs/cgroup"
+  else
+    mount -t tmpfs tmpfs "$TREE/sys/fs/cgroup" -o mode=755
+    for group in /sys/fs/cgroup/*/; do
+      [ -d "$group$NAME" ] || continue
+      mkdir "$TREE$group" && mount --bind "$group$NAME" "$TREE$group"
+    done
+  fi
   for folder in run tmp dev; do mount -t tmpfs tmpfs "$TREE/$folder" -o mode=755; done
   chmod 1777 "$TREE/tmp"
   device() { mknod -m 666 "$TREE/dev/$1" c "$2" "$3"; }

@@ -3,14 +3,11 @@
  * minutes, needs root, debootstrap and Debian's mirror (DEEDHOUSE_TEST_DEBIAN_MIRROR for another one), and leaves nothing.
  */
 import assert from "node:assert/strict";
-import { execFile, spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
-import { promisify } from "node:util";
 import { generate } from "selfsigned";
 import { startAgentEndpoint } from "#hosting/channel/agent-endpoint.ts";
 import { createJoinToken } from "#hosting/channel/join-token.ts";
@@ -20,30 +17,16 @@ import { startTestGateway } from "../harness/gateway.ts";
 import { nodeRoom } from "../harness/profiles.ts";
 import { readPage, upload } from "../harness/site.ts";
 import { boot } from "./boot.ts";
+import { makeTree, whyNoTree } from "./tree.ts";
 
-const mirror = process.env.DEEDHOUSE_TEST_DEBIAN_MIRROR ?? "http://deb.debian.org/debian";
 const packageFolder = resolve(import.meta.dirname, "../..");
 const entry = join(packageFolder, "bin", "deedhouse.ts");
 const password = "Correct-horse-9-battery";
-
-const why =
-  (process.getuid?.() !== 0 && "not root") ||
-  (spawnSync("debootstrap", ["--version"]).error !== undefined && "debootstrap is not installed");
 
 const closers: (() => unknown)[] = [];
 after(async () => {
   for (const close of closers.toReversed()) await close();
 });
-
-async function makeTree(): Promise<string> {
-  const tree = await mkdtemp(join(tmpdir(), "deedhouse-machine-"));
-  closers.push(() => rm(tree, { recursive: true }));
-  // The root of a system: its nginx goes through it.
-  await chmod(tree, 0o755);
-  const parts = "--include=systemd,systemd-sysv,procps";
-  await promisify(execFile)("debootstrap", ["--variant=minbase", parts, "bookworm", tree, mirror]);
-  return tree;
-}
 
 /** Runs the tool as an operator does. @throws with what it printed */
 async function install(...args: string[]): Promise<string> {
@@ -55,9 +38,9 @@ async function install(...args: string[]): Promise<string> {
 }
 
 test("an empty Debian 12 system becomes a node that takes accounts, and a second run changes nothing", {
-  skip: why,
+  skip: whyNoTree,
 }, async () => {
-  const tree = await makeTree();
+  const tree = await makeTree({ after: (hook) => void closers.push(hook) });
   const gateway = await startTestGateway({ after: (hook) => void closers.push(hook) });
   const made = await generate([{ name: "commonName", value: "gateway.test" }], { keyType: "ec", curve: "P-256" });
   const tls = { certificate: made.cert, key: made.private };

@@ -5,11 +5,11 @@
 import assert from "node:assert/strict";
 import { hostname } from "node:os";
 import { type TestContext, test } from "node:test";
+import { lockConnectionName } from "#jobs/registry-succession.ts";
 import { sleep } from "#lib/clock.ts";
-import { ownerLockClass } from "#locks/owner-lock.ts";
 import { type DatabaseProxy, startDatabaseProxy } from "../harness/database-proxy.ts";
 import type { TestGateway, TestReseller } from "../harness/gateway.ts";
-import { runSql } from "../harness/sql.ts";
+import { countSessions, runSql } from "../harness/sql.ts";
 import { startTcpRelay, type TcpRelay } from "../harness/tcp-relay.ts";
 import { assertEnds, creates, type PlacedOrder, place, until } from "./judge.ts";
 import { startWithLateNetwork } from "./late-command.ts";
@@ -156,11 +156,9 @@ test("a worker that was suspended while it waited does not keep the registry fro
   const first = await start();
   await untilOwnedBy(gateway, first.pid);
   const hanging = await start();
-  const waiting = `SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = ${ownerLockClass} AND NOT granted
-    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
-  await until("it waits", async () => (await runSql(gateway.databaseUrl, waiting)).length === 1);
   const third = await start();
-  await until("the next one waits", async () => (await runSql(gateway.databaseUrl, waiting)).length === 2);
+  const connected = () => countSessions(gateway.databaseUrl, lockConnectionName("sandbox"));
+  await until("both wait", async () => (await connected()) === 3);
   hanging.freeze();
   await first.kill();
   await untilOwnedBy(gateway, third.pid);

@@ -7,9 +7,13 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
+import Schema from "typebox/schema";
 import { parse, parseAllDocuments } from "yaml";
 import { repository } from "../../tools/package/stage.ts";
+import { closed } from "../harness/closed-schema.ts";
 import { startOwnServer } from "../harness/standby.ts";
+import composeSchema from "./schemas/compose-spec.json" with { type: "json" };
+import kubernetes from "./schemas/kubernetes.json" with { type: "json" };
 
 const settings = await readFile(join(repository, "src/config.ts"), "utf8");
 /** A file can be the setting itself, or contain its value. */
@@ -58,6 +62,26 @@ test("compose.yaml gives api and worker settings that there are, secrets that it
   }
 });
 
+type Validator = ReturnType<typeof Schema.Compile>;
+
+/** What a schema does not allow there. */
+function mistakesIn(validator: Validator, value: unknown): string[] {
+  if (validator.Check(value)) return [];
+  const [, errors] = validator.Errors(value);
+  return errors.map(({ instancePath, message }) => `${instancePath} ${message}`);
+}
+
+test("compose.yaml has the form of the Compose specification", async () => {
+  const validator = Schema.Compile(composeSchema as object);
+  const compose = parse(await readFile(join(repository, "ops/compose.yaml"), "utf8"), { merge: true }) as Compose;
+  assert.deepEqual(mistakesIn(validator, compose), []);
+  for (const [field, value] of Object.entries({ comand: ["worker"], restart: ["no"], depends_on: "postgres" })) {
+    const wrong = structuredClone(compose);
+    Object.assign(wrong.services["worker-1"]!, { [field]: value });
+    assert.match(mistakesIn(validator, wrong).join("\n"), new RegExp(`/services/worker-1/${field} `));
+  }
+});
+
 /** The settings of a pod, as the file for kustomize has them. */
 async function kubernetesSettings(): Promise<Record<string, string>> {
   const { configMapGenerator } = parse(await readFile(join(repository, "ops/kubernetes/kustomization.yaml"), "utf8"));
@@ -90,6 +114,7 @@ test("the settings of Compose and of Kubernetes are all that production demands"
 });
 
 interface Workload {
+  apiVersion: string;
   kind: string;
   metadata: { name: string };
   data?: Record<string, string>;
@@ -111,6 +136,9 @@ interface Workload {
   };
 }
 
+const noKubectl =
+  spawnSync("kubectl", ["version", "--client"]).error !== undefined && "kubernetes-client is not installed";
+
 /** What `kubectl kustomize` makes of our manifests and some secrets. */
 async function rendered(): Promise<Workload[]> {
   const folder = await mkdtemp(join(tmpdir(), "deedhouse-kubernetes-"));
@@ -126,7 +154,7 @@ async function rendered(): Promise<Workload[]> {
 }
 
 test("the manifests render, and each pod has our settings and secrets, time to stop and no rights", {
-  skip: spawnSync("kubectl", ["version", "--client"]).error !== undefined && "kubernetes-client is not installed",
+  skip: noKubectl,
 }, async () => {
   const objects = await rendered();
   const nameOf = (kind: string) => objects.find((object) => object.kind === kind)!.metadata.name;
@@ -155,5 +183,27 @@ test("the manifests render, and each pod has our settings and secrets, time to s
       workloads.some(({ spec }) => spec.template.metadata?.labels.app === app),
       `${budget.metadata.name} protects no pod`,
     );
+  }
+});
+
+/** A number or a text, which OpenAPI 2 has no words for; and a field that Kubernetes does not know is a mistake. */
+const definitions = closed({
+  ...kubernetes.definitions,
+  "io.k8s.apimachinery.pkg.util.intstr.IntOrString": { type: ["string", "integer"] },
+});
+function schemaOf({ apiVersion, kind }: Workload): Validator {
+  const version = apiVersion.includes("/") ? apiVersion.replace("/", ".") : `core.${apiVersion}`;
+  return Schema.Compile({ definitions, $ref: `#/definitions/io.k8s.api.${version}.${kind}` });
+}
+
+test("each rendered object has the form that the API of Kubernetes describes", { skip: noKubectl }, async () => {
+  const objects = await rendered();
+  for (const object of objects) assert.deepEqual(mistakesIn(schemaOf(object), object), [], object.metadata.name);
+  for (const object of objects.filter(({ kind }) => kinds.includes(kind))) {
+    const validator = schemaOf(object);
+    const [container] = object.spec.template.spec.containers;
+    Object.assign(container!, { readinesProbe: {}, args: "api" });
+    assert.match(mistakesIn(validator, object).join("\n"), /containers\/0\/args must be array/);
+    assert.match(mistakesIn(validator, object).join("\n"), /containers\/0\/readinesProbe /);
   }
 });

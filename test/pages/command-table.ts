@@ -2,6 +2,8 @@
 
 const haCluster = "needs the cluster's packages; test/ha/machines.alone.test.ts runs the script";
 
+const emptyDebian = "needs an empty Debian 12; npm run test:deploy runs it word for word in one";
+
 /** They are not run here. Each has the reason, and where something runs what it does. */
 export const elsewhere: Readonly<Record<string, string>> = {
   "npm ci && npm start": "installs this folder again; .ci/run runs npm ci, and this test runs what npm start runs",
@@ -18,23 +20,16 @@ export const elsewhere: Readonly<Record<string, string>> = {
     "needs an empty Debian; test/install/run.ts runs it in one",
   "npm run package:deb": "builds for a minute; test/package/deb.slow.test.ts does the same",
   "npm run package": "builds for a minute; test/package/tarball.slow.test.ts does the same",
-  "apt-get install -y postgresql ./deedhouse_0.1.0_amd64.deb":
-    "needs root; test/package/deb.slow.test.ts installs the package and runs it in a system that only it sees",
-  "runuser -u postgres -- createuser deedhouse": "needs root, and Debian's PostgreSQL",
-  "runuser -u postgres -- createdb --owner deedhouse deedhouse": "needs root, and Debian's PostgreSQL",
-  "sed -i 's/^#DATABASE_URL=/DATABASE_URL=/' /etc/deedhouse/deedhouse.env":
-    "changes /etc; test/package/deb.slow.test.ts installs the package and runs it in a system that only it sees",
-  'as_service() { runuser -u deedhouse -- sh -ac \'. /etc/deedhouse/deedhouse.env; exec "$@"\' sh "$@"; }':
-    "needs the user deedhouse; test/package/deb.slow.test.ts runs it word for word",
-  "as_service deedhouse migrate": "needs the user deedhouse; test/package/deb.slow.test.ts runs it word for word",
-  "systemctl enable --now deedhouse.target":
-    "needs a booted system; test/package/deb-checks.slow.test.ts lets systemd judge the units",
-  "as_service deedhouse account create first":
-    "needs the user deedhouse; test/package/deb.slow.test.ts runs it word for word",
-  "as_service deedhouse key create --account first":
-    "needs the user deedhouse; test/package/deb.slow.test.ts runs it word for word",
-  "apt-get install -y ./deedhouse_0.2.0_amd64.deb":
-    "needs root; test/package/deb.slow.test.ts installs the package and runs it in a system that only it sees",
+  "apt-get install -y postgresql ./deedhouse_0.1.0_amd64.deb": emptyDebian,
+  "runuser -u postgres -- createuser deedhouse": emptyDebian,
+  "runuser -u postgres -- createdb --owner deedhouse --encoding UTF8 --template template0 deedhouse": emptyDebian,
+  "sed -i 's/^#DATABASE_URL=/DATABASE_URL=/' /etc/deedhouse/deedhouse.env": emptyDebian,
+  'as_service() { runuser -u deedhouse -- sh -ac \'. /etc/deedhouse/deedhouse.env; exec "$@"\' sh "$@"; }': emptyDebian,
+  "as_service deedhouse migrate": emptyDebian,
+  "systemctl enable --now deedhouse.target": emptyDebian,
+  "as_service deedhouse account create first": emptyDebian,
+  "as_service deedhouse key create --account first": emptyDebian,
+  "apt-get install -y ./deedhouse_0.2.0_amd64.deb": emptyDebian,
   "npm install --global --ignore-scripts ./deedhouse-0.1.0.tgz":
     "needs the package; test/package/tarball.slow.test.ts runs the same",
   "apt-get install -y etcd-server patroni postgresql-15 haproxy": "needs root; .ci/run installs them",

@@ -1,8 +1,9 @@
-import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type ListedFile, type NonceEntry, NonceFile } from "#api/replay/nonce-file.ts";
 import { type RecoveryOptions, recover } from "#api/replay/recovery.ts";
 import { type Bounds, listFiles, nextFileName, syncPath, writeState } from "#api/replay/state.ts";
+import { readBootId } from "#config.ts";
 import { unixSeconds } from "#lib/clock.ts";
 import { FolderBusy, lockFolder } from "#lib/folder-lock.ts";
 
@@ -77,7 +78,7 @@ class FolderJournal implements ReplayJournal {
   readonly entries: NonceEntry[];
   readonly #options: ReplayJournalOptions;
   readonly #lock: Disposable;
-  readonly #bootId = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+  readonly #bootId = readBootId();
   #bounds: Bounds;
   #files: ListedFile[];
   /** Entries not yet written to a file of this process. */

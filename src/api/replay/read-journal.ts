@@ -1,7 +1,7 @@
 /** What the journal of an api on this machine knows, for an api that keeps nonces in the database. */
-import { readFileSync } from "node:fs";
 import type { NonceEntry } from "#api/replay/nonce-file.ts";
 import { type RecoveryOptions, recover } from "#api/replay/recovery.ts";
+import { readBootId } from "#config.ts";
 import { unixSeconds } from "#lib/clock.ts";
 
 /** @param options `journalDir` may be empty: then everything that may have been signed before now must be refused */
@@ -11,7 +11,6 @@ export function readJournal(options: Omit<RecoveryOptions, "freshInstall" | "boo
 } {
   const { journalDir, clock, windowSeconds } = options;
   if (journalDir === "") return { entries: [], horizonSeconds: unixSeconds(clock) + windowSeconds };
-  const bootId = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
-  const { entries, bounds } = recover({ ...options, freshInstall: false, bootId });
+  const { entries, bounds } = recover({ ...options, freshInstall: false, bootId: readBootId() });
   return { entries, horizonSeconds: bounds.horizonSeconds };
 }
