@@ -132,7 +132,7 @@ for (const seconds of [wrong, -wrong]) {
       await sleep(1.5 * leaseMs);
       assert.deepEqual(await lease(), before);
     };
-    const orders = [];
+    const orders: { name: string }[] = [];
     const works = async (name: string) => {
       const order = await place(gateway, reseller, name);
       await assertEnds(gateway, reseller, order, "Finished");
