@@ -118,8 +118,10 @@ test("a name whose delete was sent cannot be switched on again", async (t) => {
 });
 
 test("a name that is switched off while its renew waits for a session is not renewed", async (t) => {
-  // There is one session for everything but checks, and another name's question occupies it.
-  const stage = await startStage(t, { registry: { sessionsMax: 2, pollIntervalMs: 3_600_000 } });
+  // There is one session for everything but checks, and another name's question occupies it until the hold ends: a question that
+  // is given up would free it.
+  const registry = { sessionsMax: 2, pollIntervalMs: 3_600_000, queryTimeoutMs: 60_000 };
+  const stage = await startStage(t, { registry });
   const { gateway, reseller } = stage;
   const [busy, waiting] = ["busy.example", "waiting.example"];
   const inDays = (days: number) => new Date(gateway.context.clock.now().getTime() + days * 24 * 60 * 60_000);
