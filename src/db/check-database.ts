@@ -24,7 +24,8 @@ export async function checkDatabase(
   role: string,
   demands: Demands = leastDemands,
 ): Promise<DatabaseCheck> {
-  const config = connectionConfig(url, `deedhouse-${role}`);
+  // Its own name: the sessions of a role are counted, and these are not of its pools.
+  const config = connectionConfig(url, `deedhouse-check ${role}`);
   const clients = [new LookingClient(config), new LookingClient(config)] as const;
   try {
     const [first, second] = clients;
