@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { takeLease } from "#jobs/registry-lease.ts";
-import { type Clock, systemClock } from "#lib/clock.ts";
+import { type Clock, sleep, systemClock } from "#lib/clock.ts";
 import { connectForLocks, createLockClient } from "#locks/lock-connection.ts";
 import { testDatabase } from "../../test/harness/database.ts";
 import { startDatabaseProxy } from "../../test/harness/database-proxy.ts";
@@ -53,6 +53,27 @@ test("a lease is renewed until another owner takes it, with the next epoch", asy
   await keeping;
   assert.equal(first.isHeld(), false);
   assert.ok(second.isHeld());
+});
+
+test("a renewal that took longer than the time until the next one is followed by it at once, without a warning", async (t) => {
+  const warned: string[] = [];
+  const note = ({ name }: Error) => void warned.push(name);
+  process.on("warning", note);
+  t.after(() => process.off("warning", note));
+  const { url } = await testDatabase(t);
+  const { clock, ahead } = createSplitClock();
+  const lease = await takeLease(await connect(t, url), "nic", clock);
+  assert.ok(lease);
+  const expiry = "SELECT expires_at::text AS at FROM registry_leases";
+  const [before] = await runSql<{ at: string }>(url, expiry);
+  ahead.monotonicMs += 5_000;
+  const ended = new AbortController();
+  const keeping = lease.keep(ended.signal);
+  while ((await runSql<{ at: string }>(url, expiry))[0]!.at === before!.at) await sleep(20);
+  ended.abort();
+  await keeping;
+  assert.ok(lease.isHeld());
+  assert.deepEqual(warned, []);
 });
 
 test("a holder whose database does not answer loses its lease, which expires in the database", async (t) => {

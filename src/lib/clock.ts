@@ -16,7 +16,7 @@ export function unixSeconds(clock: Clock): number {
   return Math.floor(clock.now().getTime() / 1000);
 }
 
-/** Waits for `delayMs`, or until `signal` fires. Never rejects. */
+/** Waits for `delayMs`, or until `signal` fires; not at all when that time has passed already (below 0). Never rejects. */
 export function sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();
@@ -25,7 +25,8 @@ export function sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
       signal?.removeEventListener("abort", finish);
       resolve();
     };
-    const timer = setTimeout(finish, delayMs);
+    // Node warns of a negative delay.
+    const timer = setTimeout(finish, Math.max(0, delayMs));
     signal?.addEventListener("abort", finish, { once: true });
   });
 }
