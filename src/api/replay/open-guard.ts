@@ -8,6 +8,7 @@ import type { Config } from "#config.ts";
 import type { Context } from "#context.ts";
 import { createDatabase } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
+import { openSharedCounts, type SharedCounts } from "#front/shared-counts.ts";
 import { unixSeconds, waitAtMost } from "#lib/clock.ts";
 import { committedNoncesSince } from "#use-case/stored-answers.ts";
 
@@ -23,6 +24,8 @@ const nonceStatementMsMax = 2_000;
 
 export interface OpenGuard {
   replayGuard: ReplayGuard;
+  /** Undefined with a journal: then this api is the only one. */
+  sharedCounts: SharedCounts | undefined;
   /** Why no signed request may be answered now. */
   whyRefused(): string | undefined;
   /** Looks after the table; from time to time. @throws DatabaseUnavailable */
@@ -35,17 +38,19 @@ type GuardConfig = Pick<Config, "nonces" | "replayDir" | "signatureWindowSeconds
 /** @throws when another process uses the journal's folder; DatabaseUnavailable */
 export async function openReplayGuard(context: Context, config: GuardConfig): Promise<OpenGuard> {
   const open = config.nonces === "database" ? openDatabaseGuard : openJournalGuard;
-  const { replayGuard, onTaken, look } = await open(context, config);
+  const { replayGuard, sharedCounts, onTaken, look } = await open(context, config);
   const lock = keepModeLock({ mode: config.nonces, databaseUrl: config.databaseUrl, log: context.log, onTaken });
   await waitAtMost(firstTryMsMax, lock.firstTry);
   return {
     replayGuard,
+    sharedCounts,
     whyRefused: lock.refusal,
     async look() {
       if (lock.refusal() === undefined) await look();
     },
     async close() {
       replayGuard.close();
+      sharedCounts?.close();
       await lock.close();
     },
   };
@@ -53,6 +58,7 @@ export async function openReplayGuard(context: Context, config: GuardConfig): Pr
 
 interface Opened {
   replayGuard: ReplayGuard;
+  sharedCounts?: SharedCounts;
   onTaken(): Promise<void>;
   look(): Promise<void>;
 }
@@ -89,12 +95,14 @@ async function openDatabaseGuard(context: Context, config: GuardConfig): Promise
     statementTimeoutMs: nonceStatementMsMax,
   });
   const replayGuard = createDatabaseGuard({ database, context, windowSeconds });
+  const sharedCounts = openSharedCounts({ url, demands, log, clock, statementMsMax: nonceStatementMsMax });
   const leftBehind = (isFirst: boolean): LeftBehind => {
     if (isFirst) return { entries: [], horizonSeconds: 0 };
     return readJournal({ journalDir: config.replayDir, clock, log, windowSeconds });
   };
   return {
     replayGuard,
+    sharedCounts,
     async onTaken() {
       await turnParts(context, windowSeconds);
       const [first] = await context.database.query(anyKeyUsed, {});
@@ -103,6 +111,9 @@ async function openDatabaseGuard(context: Context, config: GuardConfig): Promise
       replayGuard.raiseHorizon(await moveToDatabase(context, sinceSeconds, () => leftBehind(isFirst)));
       if (isFirst) await context.database.query(rememberStart, { now: clock.now() });
     },
-    look: replayGuard.turnParts,
+    async look() {
+      await replayGuard.turnParts();
+      await sharedCounts.look();
+    },
   };
 }
