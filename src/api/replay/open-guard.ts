@@ -2,7 +2,7 @@
 import { createDatabaseGuard } from "#api/replay/database-guard.ts";
 import { type LeftBehind, moveToDatabase, moveToJournal, turnParts } from "#api/replay/database-nonces.ts";
 import { keepModeLock } from "#api/replay/mode-lock.ts";
-import { readJournal } from "#api/replay/read-journal.ts";
+import { hasJournal, readJournal } from "#api/replay/read-journal.ts";
 import { createReplayGuard, type ReplayGuard } from "#api/replay/replay.ts";
 import type { Config } from "#config.ts";
 import type { Context } from "#context.ts";
@@ -96,9 +96,14 @@ async function openDatabaseGuard(context: Context, config: GuardConfig): Promise
   });
   const replayGuard = createDatabaseGuard({ database, context, windowSeconds });
   const sharedCounts = openSharedCounts({ url, demands, log, clock, statementMsMax: nonceStatementMsMax });
-  const leftBehind = (isFirst: boolean): LeftBehind => {
-    if (isFirst) return { entries: [], horizonSeconds: 0 };
-    return readJournal({ journalDir: config.replayDir, clock, log, windowSeconds });
+  const { replayDir: journalDir } = config;
+  let isTakenOver = false;
+  const leftBehind = (isFirst: boolean, isMoved: boolean): LeftBehind => {
+    const hasNone = isMoved && !hasJournal(journalDir);
+    if (isFirst || isTakenOver || hasNone) return { entries: [], horizonSeconds: 0 };
+    const left = readJournal({ journalDir, clock, log, windowSeconds });
+    // The others serve already. This machine's journal cannot have answered what is signed from now on.
+    return isMoved ? { ...left, horizonSeconds: Math.min(left.horizonSeconds, unixSeconds(clock)) } : left;
   };
   return {
     replayGuard,
@@ -108,7 +113,8 @@ async function openDatabaseGuard(context: Context, config: GuardConfig): Promise
       const [first] = await context.database.query(anyKeyUsed, {});
       const isFirst = first?.is_first ?? false;
       const sinceSeconds = unixSeconds(clock) - windowSeconds;
-      replayGuard.raiseHorizon(await moveToDatabase(context, sinceSeconds, () => leftBehind(isFirst)));
+      replayGuard.raiseHorizon(await moveToDatabase(context, sinceSeconds, (isMoved) => leftBehind(isFirst, isMoved)));
+      isTakenOver = true;
       if (isFirst) await context.database.query(rememberStart, { now: clock.now() });
     },
     async look() {
