@@ -10,9 +10,9 @@ import { reportDefect } from "#lib/report-defect.ts";
 
 const removeEnded = statement(
   "request-windows-remove",
-  `WITH ended AS (DELETE FROM request_windows WHERE window_number < ${windowNow} - 1)
+  `WITH ended AS (DELETE FROM request_windows WHERE window_number < (SELECT ${windowNow} - 1))
    DELETE FROM failure_counts WHERE (window_number, source) IN (
-     SELECT window_number, source FROM failure_counts WHERE window_number < ${windowNow} - 1
+     SELECT window_number, source FROM failure_counts WHERE window_number < (SELECT ${windowNow} - 1)
      ORDER BY window_number, source LIMIT $rows_max FOR UPDATE SKIP LOCKED)
    RETURNING 1 AS removed`,
   { removed: "int4" },
