@@ -13,6 +13,7 @@ import { startWithWorkers } from "../test/orders/worker-process.ts";
 import { startLoad } from "./load.ts";
 import { startSlowNetwork } from "./slow-network.ts";
 import { medianOf, printTable, summarize } from "./statistics.ts";
+import { withScope } from "./system.ts";
 
 const delayMs = 2;
 const roundsCount = 5;
@@ -23,16 +24,6 @@ const endPollMs = 50;
 /** More than any part can do, so that the limits have no effect. */
 const commandsPerSecond = 1_000_000;
 const requestsPerMinuteMax = 1_000_000_000;
-
-/** The scope of a test, whose hooks run in the reverse order. */
-async function withScope(work: (scope: Scope) => Promise<void>): Promise<void> {
-  const hooks: (() => unknown)[] = [];
-  try {
-    await work({ after: (hook) => void hooks.push(hook) });
-  } finally {
-    for (const hook of hooks.reverse()) await hook();
-  }
-}
 
 export const benchReplica = (): Promise<void> => withScope(run);
 
@@ -59,7 +50,12 @@ async function start(scope: Scope): Promise<Stage> {
   return { primaryUrl: primary.url, apis };
 }
 
-async function setReplica({ primaryUrl }: Stage, names: string, state: "sync" | "async"): Promise<void> {
+/** @param names the standbys that a commit waits for */
+export async function setReplica(
+  { primaryUrl }: { primaryUrl: string },
+  names: string,
+  state: "sync" | "async",
+): Promise<void> {
   await runSql(primaryUrl, `ALTER SYSTEM SET synchronous_standby_names = '${names}'`);
   await runSql(primaryUrl, "SELECT pg_reload_conf()");
   const isSo = `SELECT FROM pg_stat_replication WHERE sync_state = '${state}'`;

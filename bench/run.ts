@@ -18,6 +18,11 @@ const benchmarks: Record<string, { about: string; run: () => Promise<void> }> = 
     about: "a signed GET /domains/<name> beside a bare node:http server that does one HMAC and one SELECT",
     run: async () => (await import("./domain-read.ts")).benchDomainRead(),
   },
+  nonces: {
+    about:
+      "signed reads with nonces and counts in the database, beside a journal; a lone one with a replica; the log of a million",
+    run: async () => (await import("./nonces.ts")).benchNonces(),
+  },
   "round-trips": {
     about: "round trips to the database that requests of several kinds take",
     run: async () => (await import("./round-trips.ts")).benchRoundTrips(),

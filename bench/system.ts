@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
+import type { Scope } from "../test/harness/database.ts";
 import { type ReadyDocument, startSystem } from "../test/harness/running-system.ts";
 import { createSignedClient, type SignedClient } from "./signed-client.ts";
 
@@ -42,5 +43,15 @@ export async function withDatabase<Result>(
     return await work(client);
   } finally {
     await client.end();
+  }
+}
+
+/** The scope of a test, whose hooks run in the reverse order. */
+export async function withScope(work: (scope: Scope) => Promise<void>): Promise<void> {
+  const hooks: (() => unknown)[] = [];
+  try {
+    await work({ after: (hook) => void hooks.push(hook) });
+  } finally {
+    for (const hook of hooks.reverse()) await hook();
   }
 }

@@ -257,6 +257,12 @@ TABLE events
 
 SEQUENCE events_number_seq
 
+UNLOGGED TABLE failure_counts
+  window_number bigint NOT NULL
+  source text NOT NULL
+  failures integer NOT NULL
+  CONSTRAINT failure_counts_pkey PRIMARY KEY (window_number, source)
+
 TABLE host_name_questions
   host_name_id bigint NOT NULL
   reseller_id bigint NOT NULL
@@ -906,6 +912,13 @@ SEQUENCE renewals_id_seq
 
 TABLE replay_journals
   started_at timestamp with time zone NOT NULL
+
+UNLOGGED TABLE request_windows
+  window_number bigint NOT NULL
+  reseller_id bigint NOT NULL
+  usage integer NOT NULL
+  granted integer NOT NULL
+  CONSTRAINT request_windows_pkey PRIMARY KEY (window_number, reseller_id)
 
 TABLE reseller_profiles
   reseller_id bigint NOT NULL

@@ -17,6 +17,8 @@ import {
 } from "#api/source-guard.ts";
 import type { Context } from "#context.ts";
 import { createRateLimiter, createSourceBudget, type RateLimit, type RateLimiter } from "#front/rate-limit.ts";
+import type { RequestWindows } from "#front/request-windows.ts";
+import type { SharedCounts } from "#front/shared-counts.ts";
 import { type ApiKey, createKeyStore } from "#resellers/key-store.ts";
 import { findCommittedAnswer } from "#use-case/stored-answers.ts";
 import type { Answer, Caller, SignedTimes, TimesJudgement } from "#use-case/use-case.ts";
@@ -31,7 +33,7 @@ export interface Authenticated {
   /** As of the last request that was counted. */
   rateLimit: RateLimit;
   /** Counts further requests of the reseller. @throws ApiError `rate_limit_exceeded`, and counts nothing, if they exceed the limit */
-  takeRequests(count: number): void;
+  takeRequests(count: number): Promise<void>;
   judgeTimes: Authenticator["judgeTimes"];
   /** The caller as the key is now; undefined when it may not be used any more. */
   callerNow(): Promise<Caller | undefined>;
@@ -60,20 +62,24 @@ export interface AuthenticatorOptions {
   replayGuard: ReplayGuard;
   windowSeconds: number;
   sourceFailuresMax: number;
+  /** What several apis count together. Default: nothing, this api is the only one. */
+  sharedCounts?: SharedCounts | undefined;
 }
 
 /**
  * Makes the checks that every request passes first. Keys are read from the database and cached; failures and requests
- * are counted in this process.
+ * are counted in this process, or by all apis together.
  */
 export function createAuthenticator(context: Context, options: AuthenticatorOptions): Authenticator {
   const { clock, sealer } = context;
-  const { replayGuard } = options;
+  const { replayGuard, sharedCounts } = options;
   const keys = createKeyStore(context);
   const createLimiter = () => createRateLimiter({ clock, windowMs: rateWindowMs });
-  const limiter = createLimiter();
+  const limiter = sharedCounts?.requests ?? createLimiter();
   const { sourceFailuresMax: failuresMax } = options;
-  const sources = createSourceBudget({ clock, windowMs: rateWindowMs, failuresMax, knownGoodFailuresMax });
+  const ownFailures = createLimiter();
+  const failures = sharedCounts?.failures(ownFailures) ?? ownFailures;
+  const sources = createSourceBudget({ clock, failures, failuresMax, knownGoodFailuresMax });
   const guard = createSourceGuard(sources);
 
   /** The answer of the committed write that came with this nonce. @throws Refusal when it was another request */
@@ -118,28 +124,35 @@ export function createAuthenticator(context: Context, options: AuthenticatorOpti
         const replayed = await guard.inTurn("guess", request, keyId, () =>
           findReplayed(request, credentials, digest()),
         );
-        return { ...checked, replayed, ...takeFromReseller(limiter, key) };
+        return { ...checked, replayed, ...(await takeFromReseller(limiter, key)) };
       }
-      // Nothing is awaited from here on, so a concurrent twin cannot pass the same checks in between.
-      const counted = takeFromReseller(limiter, key);
+      // What is counted here is not awaited, so a concurrent twin cannot pass the same checks in between and count, too.
+      const taken = takeFromReseller(limiter, key);
+      const counted = taken instanceof Promise ? await taken : taken;
       if (!replayGuard.reserve(keyId, nonce, timestamp)) throw refuseReused();
       return { ...checked, replayed: undefined, ...counted };
     },
   };
 }
 
-/** Counts a request of the key's reseller. @throws Refusal when it exceeds the limit */
-function takeFromReseller(limiter: RateLimiter, key: ApiKey): Pick<Authenticated, "rateLimit" | "takeRequests"> {
+type Counted = Pick<Authenticated, "rateLimit" | "takeRequests">;
+
+/** Counts a request of the key's reseller. @throws Refusal when it exceeds the limit; DatabaseUnavailable */
+function takeFromReseller(limiter: RateLimiter | RequestWindows, key: ApiKey): Counted | Promise<Counted> {
   const take = (count: number) => limiter.take(String(key.caller.resellerId), key.rateLimit, count);
-  const rateLimit = take(1);
-  if (!rateLimit.allowed) throw tooManyRequests(rateLimit);
-  return {
-    rateLimit,
-    takeRequests(count) {
-      this.rateLimit = take(count);
-      if (!this.rateLimit.allowed) throw tooManyRequests(this.rateLimit).error;
-    },
+  const counted = (rateLimit: RateLimit): Counted => {
+    if (!rateLimit.allowed) throw tooManyRequests(rateLimit);
+    return {
+      rateLimit,
+      async takeRequests(count) {
+        if (count === 0) return;
+        this.rateLimit = await take(count);
+        if (!this.rateLimit.allowed) throw tooManyRequests(this.rateLimit).error;
+      },
+    };
   };
+  const rateLimit = take(1);
+  return rateLimit instanceof Promise ? rateLimit.then(counted) : counted(rateLimit);
 }
 
 function isAllowedAddress(address: string, allowed: readonly string[]): boolean {

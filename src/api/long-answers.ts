@@ -21,7 +21,7 @@ export type LongAnswer = keyof typeof kinds;
 
 export interface LongAnswers {
   /** @returns the end of the answer; only its first call counts @throws ApiError `rate_limit_exceeded` */
-  begin(kind: LongAnswer, authenticated: Authenticated): () => void;
+  begin(kind: LongAnswer, authenticated: Authenticated): Promise<() => void>;
 }
 
 /** The long answers of one api process. */
@@ -29,7 +29,7 @@ export function createLongAnswers(): LongAnswers {
   /** By kind and reseller; contains only those in progress. */
   const counts = new Map<string, number>();
   return {
-    begin(kind, authenticated) {
+    async begin(kind, authenticated) {
       const { atOnceMax, requests, retryAfterSeconds, advice } = kinds[kind];
       const whose = `${kind}/${authenticated.key.caller.resellerId}`;
       const count = counts.get(whose) ?? 0;
@@ -37,18 +37,24 @@ export function createLongAnswers(): LongAnswers {
         const text = `Your account has ${count} ${advice}`;
         throw new ApiError("rate_limit_exceeded", { text, headers: { "retry-after": String(retryAfterSeconds) } });
       }
-      // This request is counted already. A smaller limit allows a long answer too.
-      const more = Math.min(requests, authenticated.rateLimit.limit) - 1;
-      if (more > 0) authenticated.takeRequests(more);
       counts.set(whose, count + 1);
       let isRunning = true;
-      return () => {
+      const end = () => {
         if (!isRunning) return;
         isRunning = false;
         const left = counts.get(whose)! - 1;
         if (left > 0) counts.set(whose, left);
         else counts.delete(whose);
       };
+      // This request is counted already. A smaller limit allows a long answer too.
+      const more = Math.min(requests, authenticated.rateLimit.limit) - 1;
+      try {
+        if (more > 0) await authenticated.takeRequests(more);
+      } catch (error) {
+        end();
+        throw error;
+      }
+      return end;
     },
   };
 }

@@ -40,13 +40,19 @@ export async function startApi(config: Config): Promise<Role> {
   await noteRestore(context);
   const losses = watchLostCommits(context);
   const nonces = await openReplayGuard(context, config);
-  const { replayGuard } = nonces;
+  const { replayGuard, sharedCounts } = nonces;
   // Reading the bundled list takes a tenth of a second, in which no request would be answered.
   await context.commonPasswords();
   const stopping = new AbortController();
   // The alarm about missing workers has to arrive without one.
   const alarmMessages = await startAlarmMessages(context, config.databaseUrl, config.alarmChannels);
-  const serverOptions = { ...optionsOf(config), replayGuard, whyRefused: nonces.whyRefused, stopping: stopping.signal };
+  const serverOptions = {
+    ...optionsOf(config),
+    replayGuard,
+    sharedCounts,
+    whyRefused: nonces.whyRefused,
+    stopping: stopping.signal,
+  };
   const own = { role: "api", whyNotReady: () => whyNotReady(context, serverOptions), log };
   const metrics = startMetrics({ ...own, clock, stopping: stopping.signal, readFacts: () => readFacts(context) });
   showNonces(replayGuard, clock);

@@ -97,7 +97,7 @@ async function answerStream(
     refuseGap(gap);
   }
   const after = start ?? (await endOfEvents(context));
-  const end = request.beginLong("events");
+  const end = await request.beginLong("events");
   const stream = streamEvents(context, request, { after, types });
   stream.once("close", end);
   return { status: 200, headers: { "content-type": "text/event-stream; charset=utf-8" }, stream };

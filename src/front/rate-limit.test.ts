@@ -12,8 +12,8 @@ function limiterAt() {
 }
 
 function budgetAt() {
-  const clock = createManualClock(1700000000);
-  return { clock, budget: createSourceBudget({ clock, windowMs, failuresMax: 3, knownGoodFailuresMax: 2 }) };
+  const { clock, limiter: failures } = limiterAt();
+  return { clock, budget: createSourceBudget({ clock, failures, failuresMax: 3, knownGoodFailuresMax: 2 }) };
 }
 
 test("counts this request, and stops counting at the limit", () => {

@@ -32,7 +32,7 @@ export interface RateLimiter {
 }
 
 /** Beyond this number, the oldest windows are dropped. */
-const rateWindowsMax = 200_000;
+export const rateWindowsMax = 200_000;
 
 /** Fixed windows of one length. Each begins with the first request of an idle key. */
 export function createRateLimiter({ clock, windowMs }: { clock: Clock; windowMs: number }): RateLimiter {
@@ -73,7 +73,8 @@ export function createRateLimiter({ clock, windowMs }: { clock: Clock; windowMs:
 
 export interface SourceBudgetOptions {
   clock: Clock;
-  windowMs: number;
+  /** Counts the failures. */
+  failures: RateLimiter;
   /** 401s allowed for one source address in a window. */
   failuresMax: number;
   /** Further 401s for one key that was good from that source recently. */
@@ -112,8 +113,7 @@ const knownGoodMax = 100_000;
  * A budget of failures for each source: an IPv4 address, or the /64 of an IPv6 address, which one subscriber controls.
  */
 export function createSourceBudget(options: SourceBudgetOptions): SourceBudget {
-  const { clock, windowMs, failuresMax, knownGoodFailuresMax } = options;
-  const failures = createRateLimiter({ clock, windowMs });
+  const { clock, failures, failuresMax, knownGoodFailuresMax } = options;
   const knownGood = createExpiringMap<true>({ clock, keepMs: knownGoodMs, max: knownGoodMax });
   // What waits for a database that is away would wait just as long for the same failure.
   const turns = createSourceTurns((error) => error instanceof DatabaseUnavailable);
@@ -146,7 +146,7 @@ export function createSourceBudget(options: SourceBudgetOptions): SourceBudget {
  * generations, and the older one is dropped whole: dropping the oldest entries of a single Map walks over all deleted
  * ones.
  */
-function createExpiringMap<Value>({ clock, keepMs, max }: { clock: Clock; keepMs: number; max: number }) {
+export function createExpiringMap<Value>({ clock, keepMs, max }: { clock: Clock; keepMs: number; max: number }) {
   type Generation = Map<string, { value: Value; endsMs: number }>;
   let older: Generation = new Map();
   let younger: Generation = new Map();

@@ -27,7 +27,7 @@ export async function answerCsv<Row>(
     const text = "CSV has the whole list in one answer: leave out skip, take and cursor.";
     throw new ApiError("invalid_paging_request", { text });
   }
-  const end = request.beginLong("csv");
+  const end = await request.beginLong("csv");
   const pages = readPages(context, request.caller.resellerId, list);
   try {
     const { value: first = [] } = await pages.next();

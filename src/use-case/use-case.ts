@@ -91,7 +91,7 @@ export interface UseCaseRequest {
   /** How many seconds the client is ready to wait (`Prefer: wait=N`); 0 when it does not say. */
   waitSeconds: number;
   /** Counts this request as more than one. @throws ApiError `rate_limit_exceeded`, and counts nothing, if they exceed the limit */
-  takeRequests(count: number): void;
+  takeRequests(count: number): Promise<void>;
   /** Fires when a wait must end: the client has disconnected, or this process stops. Created on demand. */
   signal(): AbortSignal;
   /** What is stored with an order, so that its steps belong to this request's trace; null: nobody traces it. */
@@ -106,7 +106,7 @@ export interface UseCaseRequest {
    * Begins one of the reseller's few answers of any length; a list as CSV counts as several requests. The caller ends it.
    * @throws ApiError `rate_limit_exceeded`
    */
-  beginLong(kind: "csv" | "events"): () => void;
+  beginLong(kind: "csv" | "events"): Promise<() => void>;
   /** The caller as its key is now; undefined when the key may not be used any more. */
   callerNow(): Promise<Caller | undefined>;
   /**

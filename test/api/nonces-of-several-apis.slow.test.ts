@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
+import { cp, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, test } from "node:test";
 import { Client } from "pg";
 import { unixSeconds } from "#lib/clock.ts";
 import { type ApiProcess, startApiProcess } from "../harness/api-process.ts";
 import { assertError } from "../harness/assert-reply.ts";
+import { startDatabaseProxy } from "../harness/database-proxy.ts";
 import { startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
 import { newNonce, type Reply, type SignedRequestOptions, sendSigned } from "../harness/signed-request.ts";
 import { runSql } from "../harness/sql.ts";
@@ -116,4 +120,60 @@ test("an api with a journal serves alone, and its successor with the database kn
   await journal.kill();
   await journal.start();
   assert.match((await readyz(journal)).text, /refusing every request for another [0-9]+ s/);
+});
+
+test("a machine that comes to the database later brings the nonces of its own journal", async (t) => {
+  const gateway = await startTestGateway(t);
+  const reseller = await gateway.addReseller();
+  const machine = await startApiProcess(t, gateway);
+  const other = await mkdtemp(join(tmpdir(), "deedhouse-machine-"));
+  t.after(() => rm(other, { recursive: true }));
+  await machine.kill();
+  await cp(machine.replayDir, other, { recursive: true });
+  const otherMachine = await startApiProcess(t, gateway, gateway.databaseUrl, { DEEDHOUSE_REPLAY_DIR: other });
+  const read = () => ({ nonce: newNonce(), timestamp: unixSeconds(gateway.context.clock) });
+  const [here, there] = [read(), read()];
+  assert.equal((await sendTo(otherMachine, gateway, reseller, there)).status, 200);
+  await otherMachine.kill();
+  await machine.start();
+  assert.equal((await sendTo(machine, gateway, reseller, here)).status, 200);
+  await machine.kill();
+
+  const comeWith = (folder: string) =>
+    startApiProcess(t, gateway, gateway.databaseUrl, { ...inDatabase, DEEDHOUSE_REPLAY_DIR: folder });
+  const first = await comeWith(machine.replayDir);
+  assertError(await sendTo(first, gateway, reseller, here), "authorization_nonce_reused");
+  const second = await comeWith(other);
+  for (const api of [first, second]) {
+    for (const used of [here, there]) {
+      assertError(await sendTo(api, gateway, reseller, used), "authorization_nonce_reused");
+    }
+    assert.equal((await sendTo(api, gateway, reseller, {})).status, 200, "nothing else is refused");
+  }
+});
+
+test("an api that has lost its connection meanwhile does not serve beside one of the other mode", async (t) => {
+  for (const [mine, others] of [
+    [{}, inDatabase],
+    [inDatabase, {}],
+  ]) {
+    const gateway = await startTestGateway(t);
+    const reseller = await gateway.addReseller();
+    const proxy = await startDatabaseProxy(gateway.databaseUrl);
+    t.after(() => proxy.close());
+    const first = await startApiProcess(t, gateway, proxy.url, mine);
+    assert.equal((await sendTo(first, gateway, reseller, {})).status, 200);
+    const second = await startApiProcess(t, gateway, gateway.databaseUrl, others);
+    assertError(await sendTo(second, gateway, reseller, {}), "service_unavailable");
+    proxy.cut();
+    // With its connections the first one has lost the lock. A journal that comes after the database refuses for five minutes.
+    let state = await readyz(second);
+    while (/an api with a journal|another api/.test(state.text)) state = await readyz(second);
+    proxy.restore();
+    let returned = await readyz(first);
+    while (/waiting for the database/.test(returned.text)) returned = await readyz(first);
+    assert.equal(returned.status, 503);
+    assert.match(returned.text, /an api with a journal of nonces/);
+    assertError(await sendTo(first, gateway, reseller, {}), "service_unavailable");
+  }
 });

@@ -161,6 +161,16 @@ function namesAndContacts(names: number): Rows {
       `md5((n % ${resellers})::text), n::text, extract(epoch FROM now())::int8 - ${names} + n, '', 202, '{}', now()`,
       names,
     ],
+    request_windows: [
+      "window_number, reseller_id, usage, granted",
+      `extract(epoch FROM now())::int8 / 60 - n % 3, 1 + n / 3, 5, 1`,
+      3 * resellers,
+    ],
+    failure_counts: [
+      "window_number, source, failures",
+      `extract(epoch FROM now())::int8 / 60 - n % 3, 'source-' || n, 5`,
+      Math.ceil(names / 10),
+    ],
     idempotent_requests: [
       "reseller_id, method, path, idempotency_key, body_mac, status, headers, created_at",
       `${reseller()}, 'POST', '/domains', n::text, '', 202, '{}', now() - (${names} - n) * interval '10 seconds'`,

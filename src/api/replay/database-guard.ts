@@ -9,16 +9,9 @@ import { JournalUnavailable, NonceTaken, type ReplayGuard } from "#api/replay/re
 import { nameOf, UsedNonces } from "#api/replay/used-nonces.ts";
 import type { Context } from "#context.ts";
 import type { OpenDatabase } from "#db/database.ts";
-import { unixSeconds, waitAtMost } from "#lib/clock.ts";
+import { createTurnStatement } from "#db/turn-statement.ts";
+import { unixSeconds } from "#lib/clock.ts";
 import { reportDefect } from "#lib/report-defect.ts";
-
-/** Then the end of the statement is unknown, and the answer is 503. */
-const answerMsMax = 2_000;
-
-interface Waiting {
-  entry: NonceEntry;
-  written: PromiseWithResolvers<void>;
-}
 
 export interface DatabaseGuardOptions {
   /** For nonces alone, so that no slow query delays them. The guard closes it. */
@@ -96,58 +89,31 @@ export function createDatabaseGuard({ database, context, windowSeconds }: Databa
   };
 }
 
-/** Writes the nonces of one turn of the event loop, and those that come while a statement runs, in one statement. */
+/** Writes the nonces of one turn of the event loop in one statement. */
 function createWriter(database: OpenDatabase, since: () => number) {
+  const ask = createTurnStatement({
+    name: "nonces-insert",
+    database,
+    execute: (entries: readonly NonceEntry[]) => writeNonces(database, entries, since()),
+  });
   /** By nonce and key. */
-  let waiting = new Map<string, Waiting>();
-  let isRunning = false;
-
-  async function run(batch: Waiting[]): Promise<void> {
-    const entries = batch.map(({ entry }) => entry);
-    let isInTime = false;
-    const answer = writeNonces(database, entries, since()).then((isNew) => {
-      isInTime = true;
-      for (const [place, { written }] of batch.entries()) {
-        if (isNew[place]) written.resolve();
-        else if (isNew[place] === false) written.reject(new NonceTaken());
-        else written.reject(new JournalUnavailable("the database has no part for the nonce's time: is a clock wrong?"));
-      }
-    });
-    const failed = answer.catch((error: unknown) => {
-      isInTime = true;
-      const reason = new JournalUnavailable("the database did not store the nonces", { cause: error });
-      for (const { written } of batch) written.reject(reason);
-    });
-    await waitAtMost(answerMsMax, failed);
-    if (isInTime) return;
-    // The connection may never answer again; the next statement gets another one.
-    database.suspend();
-    await failed;
-    database.resume();
-  }
-
-  async function runAll(): Promise<void> {
-    while (waiting.size > 0) {
-      const batch = [...waiting.values()];
-      waiting = new Map();
-      await run(batch);
-    }
-    isRunning = false;
-  }
+  const writing = new Set<string>();
 
   /** @throws NonceTaken; JournalUnavailable */
-  return (entry: NonceEntry): Promise<void> => {
+  return async (entry: NonceEntry): Promise<void> => {
     // Two readings of requests in flight can be the same nonce. The later one is taken.
     const name = nameOf(entry.keyId, entry.nonce);
-    if (waiting.has(name)) return Promise.reject(new NonceTaken());
-    const written = Promise.withResolvers<void>();
-    waiting.set(name, { entry, written });
-    if (!isRunning) {
-      isRunning = true;
-      setImmediate(() => {
-        runAll().catch(reportDefect);
-      });
+    if (writing.has(name)) throw new NonceTaken();
+    writing.add(name);
+    try {
+      const isNew = await ask(entry);
+      if (isNew === false) throw new NonceTaken();
+      if (!isNew) throw new JournalUnavailable("the database has no part for the nonce's time: is a clock wrong?");
+    } catch (error) {
+      if (error instanceof NonceTaken || error instanceof JournalUnavailable) throw error;
+      throw new JournalUnavailable("the database did not store the nonces", { cause: error });
+    } finally {
+      writing.delete(name);
     }
-    return written.promise;
   };
 }

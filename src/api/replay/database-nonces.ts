@@ -97,20 +97,21 @@ export interface LeftBehind {
 }
 
 /**
- * From now on nonces are in the database: takes over those of a journal and of committed writes, the first time.
+ * From now on nonces are in the database: takes over those of a journal, and the first time those of committed writes.
+ * @param readJournal gets whether nonces are in the database already; then this machine comes later than another
  * @returns the horizon: nothing is known of requests signed at or before it, so they are refused
  * @throws DatabaseUnavailable
  */
 export function moveToDatabase(
   { database }: Pick<Context, "database">,
   sinceSeconds: number,
-  readJournal: () => LeftBehind,
+  readJournal: (isMoved: boolean) => LeftBehind,
 ): Promise<number> {
   return database.transaction(async (tx) => {
     const [store] = await tx.query(keptIn, {});
-    if (store!.kept_in === "database") return store!.horizon_seconds;
-    const { entries, horizonSeconds } = readJournal();
-    const committed = await committedNoncesSince(tx, sinceSeconds);
+    const isMoved = store!.kept_in === "database";
+    const { entries, horizonSeconds } = readJournal(isMoved);
+    const committed = isMoved ? [] : await committedNoncesSince(tx, sinceSeconds);
     const all = [
       ...entries,
       ...committed.map(({ key_id, nonce, signed_at }) => ({ keyId: key_id, nonce, timestamp: signed_at })),

@@ -2,12 +2,13 @@
 import { createDatabaseGuard } from "#api/replay/database-guard.ts";
 import { type LeftBehind, moveToDatabase, moveToJournal, turnParts } from "#api/replay/database-nonces.ts";
 import { keepModeLock } from "#api/replay/mode-lock.ts";
-import { readJournal } from "#api/replay/read-journal.ts";
+import { hasJournal, readJournal } from "#api/replay/read-journal.ts";
 import { createReplayGuard, type ReplayGuard } from "#api/replay/replay.ts";
 import type { Config } from "#config.ts";
 import type { Context } from "#context.ts";
 import { createDatabase } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
+import { openSharedCounts, type SharedCounts } from "#front/shared-counts.ts";
 import { unixSeconds, waitAtMost } from "#lib/clock.ts";
 import { committedNoncesSince } from "#use-case/stored-answers.ts";
 
@@ -23,6 +24,8 @@ const nonceStatementMsMax = 2_000;
 
 export interface OpenGuard {
   replayGuard: ReplayGuard;
+  /** Undefined with a journal: then this api is the only one. */
+  sharedCounts: SharedCounts | undefined;
   /** Why no signed request may be answered now. */
   whyRefused(): string | undefined;
   /** Looks after the table; from time to time. @throws DatabaseUnavailable */
@@ -35,17 +38,19 @@ type GuardConfig = Pick<Config, "nonces" | "replayDir" | "signatureWindowSeconds
 /** @throws when another process uses the journal's folder; DatabaseUnavailable */
 export async function openReplayGuard(context: Context, config: GuardConfig): Promise<OpenGuard> {
   const open = config.nonces === "database" ? openDatabaseGuard : openJournalGuard;
-  const { replayGuard, onTaken, look } = await open(context, config);
+  const { replayGuard, sharedCounts, onTaken, look } = await open(context, config);
   const lock = keepModeLock({ mode: config.nonces, databaseUrl: config.databaseUrl, log: context.log, onTaken });
   await waitAtMost(firstTryMsMax, lock.firstTry);
   return {
     replayGuard,
+    sharedCounts,
     whyRefused: lock.refusal,
     async look() {
       if (lock.refusal() === undefined) await look();
     },
     async close() {
       replayGuard.close();
+      sharedCounts?.close();
       await lock.close();
     },
   };
@@ -53,6 +58,7 @@ export async function openReplayGuard(context: Context, config: GuardConfig): Pr
 
 interface Opened {
   replayGuard: ReplayGuard;
+  sharedCounts?: SharedCounts;
   onTaken(): Promise<void>;
   look(): Promise<void>;
 }
@@ -89,20 +95,31 @@ async function openDatabaseGuard(context: Context, config: GuardConfig): Promise
     statementTimeoutMs: nonceStatementMsMax,
   });
   const replayGuard = createDatabaseGuard({ database, context, windowSeconds });
-  const leftBehind = (isFirst: boolean): LeftBehind => {
-    if (isFirst) return { entries: [], horizonSeconds: 0 };
-    return readJournal({ journalDir: config.replayDir, clock, log, windowSeconds });
+  const sharedCounts = openSharedCounts({ url, demands, log, clock, statementMsMax: nonceStatementMsMax });
+  const { replayDir: journalDir } = config;
+  let isTakenOver = false;
+  const leftBehind = (isFirst: boolean, isMoved: boolean): LeftBehind => {
+    const hasNone = isMoved && !hasJournal(journalDir);
+    if (isFirst || isTakenOver || hasNone) return { entries: [], horizonSeconds: 0 };
+    const left = readJournal({ journalDir, clock, log, windowSeconds });
+    // The others serve already. This machine's journal cannot have answered what is signed from now on.
+    return isMoved ? { ...left, horizonSeconds: Math.min(left.horizonSeconds, unixSeconds(clock)) } : left;
   };
   return {
     replayGuard,
+    sharedCounts,
     async onTaken() {
       await turnParts(context, windowSeconds);
       const [first] = await context.database.query(anyKeyUsed, {});
       const isFirst = first?.is_first ?? false;
       const sinceSeconds = unixSeconds(clock) - windowSeconds;
-      replayGuard.raiseHorizon(await moveToDatabase(context, sinceSeconds, () => leftBehind(isFirst)));
+      replayGuard.raiseHorizon(await moveToDatabase(context, sinceSeconds, (isMoved) => leftBehind(isFirst, isMoved)));
+      isTakenOver = true;
       if (isFirst) await context.database.query(rememberStart, { now: clock.now() });
     },
-    look: replayGuard.turnParts,
+    async look() {
+      await replayGuard.turnParts();
+      await sharedCounts.look();
+    },
   };
 }

@@ -50,7 +50,7 @@ export const checkNames: UseCase = {
   async handle(context, request) {
     const questions = parseNames(context, request.query);
     // The request itself is counted already.
-    request.takeRequests(questions.length - 1);
+    await request.takeRequests(questions.length - 1);
     const asked = new Map<DomainName, Promise<Verdict>>();
     const answers = questions.map(async ({ name, target }): Promise<Static<typeof availabilityShape>> => {
       const verdict = asked.get(name) ?? findVerdict(context, request.caller, name, target);

@@ -11,7 +11,7 @@ import {
   type HttpServer,
   startHttpServer,
 } from "#front/http-server.ts";
-import { createSourceBudget, type SourceBudget } from "#front/rate-limit.ts";
+import { createRateLimiter, createSourceBudget, type SourceBudget } from "#front/rate-limit.ts";
 import { acceptJoin } from "#hosting/channel/accept-join.ts";
 import {
   AgentRefusal,
@@ -58,7 +58,8 @@ export interface AgentEndpoint {
 export async function startAgentEndpoint(context: Context, options: AgentEndpointOptions): Promise<AgentEndpoint> {
   const gatewayKey = await loadGatewayKey(context);
   const { clock } = context;
-  const budget = createSourceBudget({ clock, windowMs: failureWindowMs, failuresMax, knownGoodFailuresMax });
+  const failures = createRateLimiter({ clock, windowMs: failureWindowMs });
+  const budget = createSourceBudget({ clock, failures, failuresMax, knownGoodFailuresMax });
 
   async function answer({ message, sourceAddress, signal }: HttpRequest): Promise<HttpAnswer> {
     const { method = "", url: path = "", headers } = message;
