@@ -1,7 +1,7 @@
 -- expand
 -- What several apis count together (src/front/request-windows.ts, src/front/failure-counts.ts). A window is a minute of the database's
 -- clock, by its number since 1970. Unlogged, because a commit of these rows must wait for no disk and no replica: after a crash or a
--- failover, windows begin anew. No foreign keys, because their locks are logged.
+-- failover, counts begin at zero. No foreign keys, because their locks are logged.
 
 CREATE UNLOGGED TABLE request_windows (
   window_number bigint NOT NULL,

@@ -44,6 +44,7 @@ export interface FailureCountsOptions {
   log: Log;
 }
 
+/** Counts the failures of this process and of all together. A failure whose sum is not known yet counts, so nothing is awaited. */
 export function createFailureCounts({ own, database, clock, log }: FailureCountsOptions): RateLimiter {
   /** By source. */
   const counts = createExpiringMap<Shared>({ clock, keepMs: 2 * windowSeconds * 1000, max: rateWindowsMax });

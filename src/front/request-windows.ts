@@ -61,6 +61,7 @@ interface Seen {
   endsMs: number;
 }
 
+/** @param database for statements of counts alone: it is suspended while one has no answer for 2 s */
 export function createRequestWindows(database: OpenDatabase, clock: Clock): RequestWindows {
   /** Of resellers that were refused: as long as the window lasts, further refusals cost no statement. */
   const refused = new Map<string, Seen>();
