@@ -18,6 +18,10 @@ const benchmarks: Record<string, { about: string; run: () => Promise<void> }> = 
     about: "a signed GET /domains/<name> beside a bare node:http server that does one HMAC and one SELECT",
     run: async () => (await import("./domain-read.ts")).benchDomainRead(),
   },
+  threads: {
+    about: "signed reads: one thread beside the commit of DEEDHOUSE_TEST_BEFORE, two threads beside two bare processes",
+    run: async () => (await import("./threads.ts")).benchThreads(),
+  },
   nonces: {
     about:
       "signed reads with nonces and counts in the database, beside a journal; a lone one with a replica; the log of a million",

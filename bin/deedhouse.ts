@@ -1,16 +1,21 @@
 #!/usr/bin/env node
 // The one entry point. Each role loads only what it needs: a process that serves requests should not carry the tool.
+import { parseArgs } from "node:util";
 import { runRole } from "../src/role.ts";
 
 const [role = "", ...rest] = process.argv.slice(2);
 
 const roles: Record<string, () => Promise<void>> = {
   api: async () => {
-    const [{ startApi }, { requireSoundConfig }] = await Promise.all([
+    const [{ startApi }, { requireSoundConfig }, { useThreads }] = await Promise.all([
       import("../src/api/role.ts"),
       import("../src/checks/check-start.ts"),
+      import("../src/config.ts"),
     ]);
-    await runRole(async () => startApi(await requireSoundConfig("api")));
+    await runRole(async () => {
+      useThreads(parseArgs({ args: rest, options: { threads: { type: "string" } } }).values.threads);
+      return startApi(await requireSoundConfig("api"));
+    });
   },
   worker: async () => {
     const [{ startWorkerRole }, { requireSoundConfig }] = await Promise.all([

@@ -43,7 +43,11 @@ const roleDescriptions = new Map([
 function addProcesses(program: Command): void {
   program.commandsGroup("To run the gateway:");
   addStartCommand(program);
-  for (const [name, description] of roleDescriptions) program.command(name).description(description);
+  for (const [name, description] of roleDescriptions) {
+    const command = program.command(name).description(description);
+    if (name === "api")
+      command.option("--threads <n>", "threads that answer requests, instead of DEEDHOUSE_API_THREADS");
+  }
 }
 
 function addStartCommand(program: Command): void {

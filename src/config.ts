@@ -5,6 +5,7 @@
 import { readFileSync } from "node:fs";
 import { BlockList } from "node:net";
 import { type AlarmChannels, isLoopback, readAlarmChannels } from "#config-alarms.ts";
+import { type NonceSettings, readNonces } from "#config-nonces.ts";
 import type { Demands } from "#db/facts.ts";
 import { readTraces, type TracesSettings } from "#lib/measure/send-spans.ts";
 import { parseRanges } from "#lib/net/address-ranges.ts";
@@ -16,10 +17,7 @@ import type { TlsPair } from "#lib/net/tls-pair.ts";
 import { parseTrustedProxies } from "#lib/net/trusted-proxies.ts";
 import { createReader, type Reader, readSetting, refuseMistakes } from "#lib/settings.ts";
 
-/** `DEEDHOUSE_NONCES`: of one api, or of several. */
-export type NonceMode = "journal" | "database";
-
-export interface Config {
+export interface Config extends NonceSettings {
   /** `sandbox` permits what only a test system may do; `production` has no looser defaults. */
   deployment: "sandbox" | "production";
   databaseUrl: string;
@@ -40,13 +38,8 @@ export interface Config {
   connectionsMax: number;
   /** Shares of the connections to the api and to the agents' endpoint. */
   sourceShares: SourceShares;
-  /** Where used nonces are kept. */
-  nonces: NonceMode;
-  /** Where the api keeps its journal of used nonces, or has kept it; empty: nowhere. */
-  replayDir: string;
   /** Failed authentications that one source address may make per minute. */
   sourceFailuresMax: number;
-  signatureWindowSeconds: number;
   /** From SIGTERM on, how long the api still accepts requests while `/readyz` says that it drains. */
   drainMs: number;
   checkBudgetMs: number;
@@ -160,28 +153,6 @@ function readDemands({ flag }: Reader, isSandbox: boolean): Demands {
   const mayLoseCommits = flag("DEEDHOUSE_ALLOW_LOST_COMMITS");
   const durability = isSandbox ? "ignored" : mayLoseCommits ? "waived" : "needed";
   return { durability, synchronous: flag("DEEDHOUSE_DATABASE_SYNCHRONOUS") };
-}
-
-/** The table of nonces has parts for this many seconds. */
-const databaseWindowSecondsMax = 900;
-
-function readNonces({ text, optional, integer, mistakes }: Reader) {
-  const nonces = text("DEEDHOUSE_NONCES", "journal");
-  const windowSeconds = integer("DEEDHOUSE_SIGNATURE_WINDOW_SECONDS", 300, 1);
-  if (nonces !== "journal" && nonces !== "database") {
-    mistakes.push(`DEEDHOUSE_NONCES must be "journal" or "database", not "${nonces}"`);
-  }
-  const isShared = nonces === "database";
-  if (isShared && windowSeconds > databaseWindowSecondsMax) {
-    mistakes.push(
-      `DEEDHOUSE_SIGNATURE_WINDOW_SECONDS must be at most ${databaseWindowSecondsMax} with DEEDHOUSE_NONCES=database`,
-    );
-  }
-  return {
-    nonces: isShared ? ("database" as const) : ("journal" as const),
-    replayDir: isShared ? (optional("DEEDHOUSE_REPLAY_DIR") ?? "") : text("DEEDHOUSE_REPLAY_DIR"),
-    signatureWindowSeconds: windowSeconds,
-  };
 }
 
 /** The requests that are in progress when the port closes need the rest of the time that a process has to stop. */
@@ -379,6 +350,11 @@ export function childEnvironment(own: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 export function outsideEnvironment(own: Record<string, string>): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => !secretVariables.test(name));
   return { ...Object.fromEntries(inherited), ...own };
+}
+
+/** `--threads` of the api stands for the setting, which each thread reads. */
+export function useThreads(count: string | undefined): void {
+  if (count !== undefined) process.env.DEEDHOUSE_API_THREADS = count;
 }
 
 /** Settings that replace those in a data folder, for the operator's commands and `start`. */

@@ -16,14 +16,13 @@ import {
   type UnsignedLimit,
 } from "#api/source-guard.ts";
 import type { Context } from "#context.ts";
-import { createRateLimiter, createSourceBudget, type RateLimit, type RateLimiter } from "#front/rate-limit.ts";
-import type { RequestWindows } from "#front/request-windows.ts";
-import type { SharedCounts } from "#front/shared-counts.ts";
+import { type Counts, createCounts } from "#front/counts.ts";
+import { createSourceBudget, type RateLimit } from "#front/rate-limit.ts";
 import { type ApiKey, createKeyStore } from "#resellers/key-store.ts";
 import { findCommittedAnswer } from "#use-case/stored-answers.ts";
 import type { Answer, Caller, SignedTimes, TimesJudgement } from "#use-case/use-case.ts";
 
-const rateWindowMs = 60_000;
+export const rateWindowMs = 60_000;
 /** Failures still allowed from a crowded address for a key that was good there recently. */
 const knownGoodFailuresMax = 10;
 
@@ -62,24 +61,21 @@ export interface AuthenticatorOptions {
   replayGuard: ReplayGuard;
   windowSeconds: number;
   sourceFailuresMax: number;
-  /** What several apis count together. Default: nothing, this api is the only one. */
-  sharedCounts?: SharedCounts | undefined;
+  /** Default: those of this thread alone. */
+  counts?: Counts | undefined;
 }
 
 /**
  * Makes the checks that every request passes first. Keys are read from the database and cached; failures and requests
- * are counted in this process, or by all apis together.
+ * are counted where `counts` says.
  */
 export function createAuthenticator(context: Context, options: AuthenticatorOptions): Authenticator {
   const { clock, sealer } = context;
-  const { replayGuard, sharedCounts } = options;
+  const { replayGuard } = options;
   const keys = createKeyStore(context);
-  const createLimiter = () => createRateLimiter({ clock, windowMs: rateWindowMs });
-  const limiter = sharedCounts?.requests ?? createLimiter();
-  const { sourceFailuresMax: failuresMax } = options;
-  const ownFailures = createLimiter();
-  const failures = sharedCounts?.failures(ownFailures) ?? ownFailures;
-  const sources = createSourceBudget({ clock, failures, failuresMax, knownGoodFailuresMax });
+  const { sourceFailuresMax: failuresMax, counts = createCounts({ clock, windowMs: rateWindowMs }) } = options;
+  const limiter = counts.requests;
+  const sources = createSourceBudget({ ...counts, failuresMax, knownGoodFailuresMax });
   const guard = createSourceGuard(sources);
 
   /** The answer of the committed write that came with this nonce. @throws Refusal when it was another request */
@@ -97,7 +93,7 @@ export function createAuthenticator(context: Context, options: AuthenticatorOpti
     sourceLimit: (sourceAddress) => sources.check(sourceAddress),
     judgeTimes,
 
-    takeUnsigned: createUnsignedLimit(createLimiter()),
+    takeUnsigned: createUnsignedLimit(counts.unsigned),
 
     async authenticate(request) {
       const credentials = readCredentials(request);
@@ -138,7 +134,7 @@ export function createAuthenticator(context: Context, options: AuthenticatorOpti
 type Counted = Pick<Authenticated, "rateLimit" | "takeRequests">;
 
 /** Counts a request of the key's reseller. @throws Refusal when it exceeds the limit; DatabaseUnavailable */
-function takeFromReseller(limiter: RateLimiter | RequestWindows, key: ApiKey): Counted | Promise<Counted> {
+function takeFromReseller(limiter: Counts["requests"], key: ApiKey): Counted | Promise<Counted> {
   const take = (count: number) => limiter.take(String(key.caller.resellerId), key.rateLimit, count);
   const counted = (rateLimit: RateLimit): Counted => {
     if (!rateLimit.allowed) throw tooManyRequests(rateLimit);

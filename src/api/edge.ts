@@ -57,7 +57,7 @@ export function createEdge(context: Context, options: EdgeOptions): Edge {
   const shared: RouteServices = {
     gate: createIdempotencyGate(options.idempotencyWaitMs),
     requestDatabase: createRequestDatabase(context.database),
-    longAnswers: createLongAnswers(),
+    longAnswers: createLongAnswers(options.counts?.places),
   };
 
   async function answerAuthenticated(request: EdgeRequest, authenticated: Authenticated): Promise<Answer> {

@@ -1,6 +1,7 @@
 /** Answers of any length: how many a reseller may have in progress at once, and what each counts. */
 import type { Authenticated } from "#api/authenticate.ts";
 import { ApiError } from "#errors.ts";
+import { createPlaces } from "#front/counts.ts";
 
 const kinds = {
   csv: {
@@ -24,27 +25,26 @@ export interface LongAnswers {
   begin(kind: LongAnswer, authenticated: Authenticated): Promise<() => void>;
 }
 
-/** The long answers of one api process. */
-export function createLongAnswers(): LongAnswers {
-  /** By kind and reseller; contains only those in progress. */
-  const counts = new Map<string, number>();
+/** @param places default: those of this thread alone */
+export function createLongAnswers(places = createPlaces()): LongAnswers {
+  /** Each long answer in progress has one of its reseller's places. */
+  function takePlace(kind: LongAnswer, resellerId: number): string | undefined {
+    const all = Array.from({ length: kinds[kind].atOnceMax }, (_, number) => `${kind}/${resellerId}/${number}`);
+    return all.find((place) => places.take(place));
+  }
+
   return {
     async begin(kind, authenticated) {
       const { atOnceMax, requests, retryAfterSeconds, advice } = kinds[kind];
-      const whose = `${kind}/${authenticated.key.caller.resellerId}`;
-      const count = counts.get(whose) ?? 0;
-      if (count >= atOnceMax) {
-        const text = `Your account has ${count} ${advice}`;
+      const place = takePlace(kind, authenticated.key.caller.resellerId);
+      if (place === undefined) {
+        const text = `Your account has ${atOnceMax} ${advice}`;
         throw new ApiError("rate_limit_exceeded", { text, headers: { "retry-after": String(retryAfterSeconds) } });
       }
-      counts.set(whose, count + 1);
       let isRunning = true;
       const end = () => {
-        if (!isRunning) return;
+        if (isRunning) places.free(place);
         isRunning = false;
-        const left = counts.get(whose)! - 1;
-        if (left > 0) counts.set(whose, left);
-        else counts.delete(whose);
       };
       // This request is counted already. A smaller limit allows a long answer too.
       const more = Math.min(requests, authenticated.rateLimit.limit) - 1;

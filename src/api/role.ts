@@ -1,22 +1,28 @@
 import { startAlarmMessages } from "#alarm-messages/machine.ts";
 import { raiseAlarm, resolveAlarm } from "#alarms.ts";
-import { openReplayGuard } from "#api/replay/open-guard.ts";
+import { rateWindowMs } from "#api/authenticate.ts";
+import { type OpenGuard, openReplayGuard } from "#api/replay/open-guard.ts";
 import type { ReplayGuard } from "#api/replay/replay.ts";
 import { type ServerOptions, startServer, whyNotReady } from "#api/server.ts";
-import { buildContext } from "#build-context.ts";
+import { serverOptionsOf } from "#api/server-options.ts";
+import { startThreads, type Threads } from "#api/threads/pool.ts";
+import { buildContext, type OpenContext } from "#build-context.ts";
 import { plainHttpMistakes } from "#checks/unsafe-settings.ts";
 import type { Config } from "#config.ts";
 import type { Context } from "#context.ts";
 import { noteRestore } from "#events/log.ts";
 import { followCertificate } from "#front/certificate.ts";
+import { createCounts } from "#front/counts.ts";
 import { startAgentEndpoint } from "#hosting/channel/agent-endpoint.ts";
 import { type Clock, sleep, unixSeconds } from "#lib/clock.ts";
 import { showing } from "#lib/measure/measure.ts";
 import { sendSpans } from "#lib/measure/send-spans.ts";
 import { startStatusListener } from "#lib/net/status-listener.ts";
+import type { TlsPair } from "#lib/net/tls-pair.ts";
 import { refuseMistakes } from "#lib/settings.ts";
 import { readFacts } from "#metrics/facts.ts";
 import { startMetrics } from "#metrics/metrics.ts";
+import type { ThreadShare } from "#metrics/thread-shares.ts";
 import type { Role } from "#role.ts";
 import { createDatabaseWatch } from "#watch/database.ts";
 import { lookAtDisks, ownLogFile } from "#watch/disk-space.ts";
@@ -39,26 +45,25 @@ export async function startApi(config: Config): Promise<Role> {
   const { clock, log } = context;
   await noteRestore(context);
   const losses = watchLostCommits(context);
-  const nonces = await openReplayGuard(context, config);
-  const { replayGuard, sharedCounts } = nonces;
-  // Reading the bundled list takes a tenth of a second, in which no request would be answered.
-  await context.commonPasswords();
+  let front: Front | undefined;
+  const nonces = await openReplayGuard(context, config, () => front?.tellRefusals());
+  const { replayGuard, whyRefused, sharedCounts, threads } = nonces;
   const stopping = new AbortController();
   // The alarm about missing workers has to arrive without one.
   const alarmMessages = await startAlarmMessages(context, config.databaseUrl, config.alarmChannels);
-  const serverOptions = {
-    ...optionsOf(config),
-    replayGuard,
-    sharedCounts,
-    whyRefused: nonces.whyRefused,
+  const state = { replayGuard, whyRefused, stopping: stopping.signal };
+  const own = { role: "api", whyNotReady: () => whyNotReady(context, state) ?? front?.whyNotReady(), log };
+  const metrics = startMetrics({
+    ...own,
+    clock,
     stopping: stopping.signal,
-  };
-  const own = { role: "api", whyNotReady: () => whyNotReady(context, serverOptions), log };
-  const metrics = startMetrics({ ...own, clock, stopping: stopping.signal, readFacts: () => readFacts(context) });
+    readFacts: () => readFacts(context),
+    others: () => front?.shares(),
+  });
   showNonces(replayGuard, clock);
-  const server = await startServer(context, serverOptions);
-  const serve = server.useCertificate;
-  const unfollow = config.apiTls && followCertificate(context, { subject: "the api", served: config.apiTls, serve });
+  front = await startFront(context, config, { ...state, sharedCounts, threads });
+  const server = front;
+  const unfollow = followOwnCertificate(context, config, server);
   await reportPlainHttp(context, config);
   log.info({ port: server.port }, "the API is listening");
   const agentEndpoint =
@@ -67,6 +72,7 @@ export async function startApi(config: Config): Promise<Role> {
   const status = await startStatusListener(config.status, { ...own, pages: { "/metrics": metrics.page } });
   const watch = startWatch(context, async () => {
     await databaseWatch.look();
+    server.tellRefusals();
     await lookAround(context);
     await nonces.look();
     const journalDir = config.nonces === "journal" ? [config.replayDir] : [];
@@ -99,18 +105,30 @@ export async function startApi(config: Config): Promise<Role> {
   };
 }
 
-function optionsOf(config: Config): Omit<ServerOptions, "replayGuard" | "stopping"> {
-  return {
-    isSandbox: config.deployment === "sandbox",
-    host: config.apiHost,
-    port: config.apiPort,
-    windowSeconds: config.signatureWindowSeconds,
-    sourceFailuresMax: config.sourceFailuresMax,
-    tls: config.apiTls,
-    proxies: config.proxies,
-    connectionsMax: config.connectionsMax,
-    shares: config.sourceShares,
-  };
+/** What answers the requests of resellers: this thread, or others. */
+type Front = Omit<Threads, "shares"> & { shares(): Promise<ThreadShare[]> | undefined };
+
+type FrontState = Pick<ServerOptions, "replayGuard" | "whyRefused" | "stopping"> &
+  Pick<OpenGuard, "sharedCounts" | "threads">;
+
+async function startFront(context: OpenContext, config: Config, front: FrontState): Promise<Front> {
+  const { threads, sharedCounts, ...state } = front;
+  const { apiThreads: count, apiPort: port } = config;
+  const { log, database, clock } = context;
+  if (count > 1 && threads) {
+    const refusals = () => ({ database: database.refusal(), nonces: state.whyRefused?.() });
+    return startThreads({ count, port, guard: threads, log, refusals });
+  }
+  // Reading the bundled list takes a tenth of a second, in which no request would be answered.
+  await context.commonPasswords();
+  const counts = createCounts({ clock, windowMs: rateWindowMs }, sharedCounts);
+  const server = await startServer(context, { ...serverOptionsOf(config), ...state, counts });
+  return { ...server, shares: () => undefined, whyNotReady: () => undefined, tellRefusals() {} };
+}
+
+function followOwnCertificate(context: Context, { apiTls }: Config, front: Front): (() => void) | undefined {
+  const serve = (pair: TlsPair) => front.useCertificate(pair);
+  return apiTls && followCertificate(context, { subject: "the api", served: apiTls, serve });
 }
 
 function showNonces(guard: ReplayGuard, clock: Clock): void {

@@ -26,7 +26,7 @@ import { secureOptions, type TlsPair } from "#lib/net/tls-pair.ts";
 /** How often Node checks for late requests. */
 const timeoutCheckMs = 1_000;
 /** As many as a source may have direct connections. */
-const sourceRequestsMaxDefault = 256;
+export const sourceRequestsMaxDefault = 256;
 /** How long the server reads what a client still sends after a refusal: an immediate close would lose the refusal. */
 const lingerMs = 1_000;
 
@@ -46,6 +46,8 @@ export interface FrontOptions {
   sourceRequestsMax?: number | undefined;
   connectionsMax?: number | undefined;
   shares?: SourceShares | undefined;
+  /** Other threads listen on the same port, and the kernel shares new connections out. */
+  sharesPort?: boolean | undefined;
 }
 
 /** Why a request is refused before it is read: the server is busy, or the parser rejects it. */
@@ -246,10 +248,10 @@ function createNodeServer({ tls, requestTimeoutMs, settings }: HttpServerOptions
   return tls ? createSecureServer({ ...own, ...secureOptions(tls) }) : createServer(own);
 }
 
-function listen(server: Server, { host, port }: FrontOptions): Promise<void> {
+function listen(server: Server, { host, port, sharesPort: reusePort = false }: FrontOptions): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once("error", reject);
-  server.listen({ host, port, backlog: acceptBacklogMax }, () => {
+  server.listen({ host, port, backlog: acceptBacklogMax, reusePort }, () => {
     server.off("error", reject);
     resolve();
   });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { createCounts } from "#front/counts.ts";
 import { createRateLimiter, createSourceBudget, rateLimitHeaders } from "#front/rate-limit.ts";
 import { createManualClock } from "../../test/harness/manual-clock.ts";
 
@@ -12,8 +13,9 @@ function limiterAt() {
 }
 
 function budgetAt() {
-  const { clock, limiter: failures } = limiterAt();
-  return { clock, budget: createSourceBudget({ clock, failures, failuresMax: 3, knownGoodFailuresMax: 2 }) };
+  const clock = createManualClock(1700000000);
+  const limits = { failuresMax: 3, knownGoodFailuresMax: 2 };
+  return { clock, budget: createSourceBudget({ ...createCounts({ clock, windowMs }), ...limits }) };
 }
 
 test("counts this request, and stops counting at the limit", () => {

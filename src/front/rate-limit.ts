@@ -31,26 +31,32 @@ export interface RateLimiter {
   peek(key: string, limit: number): RateLimit;
 }
 
+/** What is counted of a caller. */
+export interface RateWindow {
+  endsMs: number;
+  usage: number;
+}
+
+/** @param window undefined when nothing is counted */
+export function rateLimitOf(
+  window: RateWindow | undefined,
+  { allowed, limit, nowMs }: { allowed: boolean; limit: number; nowMs: number },
+): RateLimit {
+  const usage = Math.min(window?.usage ?? 0, limit);
+  const resetSeconds = window ? Math.max(1, Math.ceil((window.endsMs - nowMs) / 1000)) : 0;
+  return { allowed, limit, usage, remaining: limit - usage, resetSeconds };
+}
+
 /** Beyond this number, the oldest windows are dropped. */
 export const rateWindowsMax = 200_000;
 
 /** Fixed windows of one length. Each begins with the first request of an idle key. */
 export function createRateLimiter({ clock, windowMs }: { clock: Clock; windowMs: number }): RateLimiter {
-  const windows = createExpiringMap<{ endsMs: number; usage: number }>({
+  const windows = createExpiringMap<RateWindow>({
     clock,
     keepMs: windowMs,
     max: rateWindowsMax,
   });
-
-  function rateLimit(
-    allowed: boolean,
-    limit: number,
-    window: { endsMs: number; usage: number } | undefined,
-  ): RateLimit {
-    const usage = Math.min(window?.usage ?? 0, limit);
-    const resetSeconds = window ? Math.max(1, Math.ceil((window.endsMs - clock.monotonicMs()) / 1000)) : 0;
-    return { allowed, limit, usage, remaining: limit - usage, resetSeconds };
-  }
 
   return {
     take(key, limit, count = 1) {
@@ -61,20 +67,26 @@ export function createRateLimiter({ clock, windowMs }: { clock: Clock; windowMs:
       }
       const allowed = window.usage + count <= limit;
       if (allowed) window.usage += count;
-      return rateLimit(allowed, limit, window);
+      return rateLimitOf(window, { allowed, limit, nowMs: clock.monotonicMs() });
     },
 
     peek(key, limit) {
       const window = windows.get(key);
-      return rateLimit((window?.usage ?? 0) < limit, limit, window);
+      const allowed = (window?.usage ?? 0) < limit;
+      return rateLimitOf(window, { allowed, limit, nowMs: clock.monotonicMs() });
     },
   };
 }
 
+/** Which pairs of a source and a key were good lately. */
+export interface KnownGood {
+  has(pair: string): boolean;
+  add(pair: string): void;
+}
+
 export interface SourceBudgetOptions {
-  clock: Clock;
-  /** Counts the failures. */
   failures: RateLimiter;
+  knownGood: KnownGood;
   /** 401s allowed for one source address in a window. */
   failuresMax: number;
   /** Further 401s for one key that was good from that source recently. */
@@ -106,15 +118,19 @@ export interface SourceBudget {
 const lookUpsAtOnceMax = 16;
 
 /** How long a key counts as good from an address after its last good request. */
-const knownGoodMs = dayMs;
-const knownGoodMax = 100_000;
+export const knownGoodMs = dayMs;
+export const knownGoodMax = 100_000;
+
+export function createKnownGood(clock: Clock): KnownGood {
+  const known = createExpiringMap<true>({ clock, keepMs: knownGoodMs, max: knownGoodMax });
+  return { has: (pair) => known.get(pair) ?? false, add: (pair) => known.set(pair, true) };
+}
 
 /**
  * A budget of failures for each source: an IPv4 address, or the /64 of an IPv6 address, which one subscriber controls.
  */
 export function createSourceBudget(options: SourceBudgetOptions): SourceBudget {
-  const { clock, failures, failuresMax, knownGoodFailuresMax } = options;
-  const knownGood = createExpiringMap<true>({ clock, keepMs: knownGoodMs, max: knownGoodMax });
+  const { failures, knownGood, failuresMax, knownGoodFailuresMax } = options;
   // What waits for a database that is away would wait just as long for the same failure.
   const turns = createSourceTurns((error) => error instanceof DatabaseUnavailable);
 
@@ -123,7 +139,7 @@ export function createSourceBudget(options: SourceBudgetOptions): SourceBudget {
     const source = sourceOf(address);
     if (keyId !== undefined && !failures.peek(source, failuresMax).allowed) {
       const pair = `${source} ${keyId}`;
-      if (knownGood.get(pair)) return [pair, knownGoodFailuresMax];
+      if (knownGood.has(pair)) return [pair, knownGoodFailuresMax];
     }
     return [source, failuresMax];
   }
@@ -131,7 +147,7 @@ export function createSourceBudget(options: SourceBudgetOptions): SourceBudget {
   return {
     check: (address, keyId) => failures.peek(...payer(address, keyId)),
     noteFailure: (address, keyId) => failures.take(...payer(address, keyId)),
-    noteGood: (address, keyId) => knownGood.set(`${sourceOf(address)} ${keyId}`, true),
+    noteGood: (address, keyId) => knownGood.add(`${sourceOf(address)} ${keyId}`),
     lookUp: (address, work) => turns.take(sourceOf(address), () => lookUpsAtOnceMax, work),
     guess(address, work) {
       const source = sourceOf(address);

@@ -6,9 +6,12 @@ export interface Clock {
   monotonicMs(): number;
 }
 
+/** `performance.now()` begins with a thread. The times of all threads of a process can be compared. */
+const threadBeganMs = Number(process.hrtime.bigint()) / 1_000_000 - performance.now();
+
 export const systemClock: Clock = {
   now: () => new Date(),
-  monotonicMs: () => performance.now(),
+  monotonicMs: () => threadBeganMs + performance.now(),
 };
 
 /** Whole seconds since 1970-01-01T00:00:00Z, as in a signature's timestamp. */

@@ -1,4 +1,5 @@
 import { writeSync } from "node:fs";
+import { isMainThread, threadId } from "node:worker_threads";
 import { pino } from "pino";
 import { systemClock } from "#lib/clock.ts";
 
@@ -23,7 +24,7 @@ export function createLog(name: string, level: string, fd = standardError): Log 
     {
       name,
       level,
-      base: { role: name },
+      base: { role: name, ...(!isMainThread && { thread: threadId }) },
       redact: { paths: secretFields.flatMap((field) => [field, `*.${field}`]), censor: "[secret]" },
     },
     createLineWriter(fd, (dropped) => {

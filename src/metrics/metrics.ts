@@ -5,6 +5,7 @@ import type { Log } from "#lib/log.ts";
 import { lookAtAll, type Measured, onMeasured } from "#lib/measure/measure.ts";
 import { type MetricName, type MetricRow, metricRows } from "#lib/measure/metrics-table.ts";
 import type { Fact } from "#metrics/facts.ts";
+import { pageOf, shareOf, type ThreadShare, withoutProcess } from "#metrics/thread-shares.ts";
 import manifest from "../../package.json" with { type: "json" };
 
 /** Several scrapers ask; the database is asked once. */
@@ -14,6 +15,8 @@ export const metricPrefix = "deedhouse_";
 export interface Metrics {
   /** Everything that this process knows. Does not throw: without the database, its facts are missing. */
   page(): Promise<{ status: number; contentType: string; body: string }>;
+  /** Only what this thread has counted and has, for the page of another. */
+  share(): Promise<ThreadShare>;
   /** Counts no more. */
   close(): void;
 }
@@ -29,6 +32,8 @@ export interface MetricsOptions {
   stopping?: AbortSignal;
   /** Facts about the whole database; a process without one has none. */
   readFacts?: () => Promise<Fact[]>;
+  /** What other threads of this process share; undefined when there are none. */
+  others?: () => Promise<ThreadShare[]> | undefined;
 }
 
 type Metric = Gauge | Counter | Histogram;
@@ -70,7 +75,14 @@ export function startMetrics(options: MetricsOptions): Metrics {
       if (readFacts) gauge("database_up").set(facts ? 1 : 0);
       for (const { name, labels, value } of [...(facts ?? []), ...lookAtAll()])
         gauge(name as MetricName).inc(labels, value);
-      return { status: 200, contentType: registry.contentType, body: await registry.metrics() };
+      const others = await options.others?.();
+      const body = others ? await pageOf([await shareOf(registry), ...others]) : await registry.metrics();
+      return { status: 200, contentType: registry.contentType, body };
+    },
+    async share() {
+      for (const metric of metrics.values()) if (metric instanceof Gauge) forget(metric);
+      for (const { name, labels, value } of lookAtAll()) gauge(name as MetricName).inc(labels, value);
+      return withoutProcess(await shareOf(registry));
     },
     close() {
       stop();

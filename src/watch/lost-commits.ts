@@ -3,6 +3,7 @@
  * and a minute later, it asks for everything that this process has acknowledged (src/db/acknowledged.ts). If something is missing, it
  * raises an alarm, and begins a new era of events, because readers may have read some that the database has lost.
  */
+import { isMainThread, threadId } from "node:worker_threads";
 import { raiseAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
 import type { Acknowledged } from "#db/acknowledged.ts";
@@ -15,6 +16,9 @@ import type { Watch } from "#watch/look-around.ts";
 
 type LostContext = Pick<Context, "database" | "listener" | "clock" | "log" | "acknowledged">;
 type Entry = ReturnType<Acknowledged["entries"]>[number];
+
+/** Each thread knows what it has acknowledged. */
+const acknowledger = isMainThread ? processName : `thread ${threadId} of ${processName}`;
 
 /** What the old primary commits and acknowledges before its end, while this process is connected to the new one. */
 const lookAgainMsDefault = 60_000;
@@ -106,7 +110,7 @@ async function look(context: LostContext, place: string, before: readonly Entry[
     const times = [...lost.map(({ at }) => at), ...(state?.last_at ? [state.last_at] : [])];
     const since = new Date(Math.min(...times.map((at) => at.getTime())));
     await beginEraAfterLoss(tx, { since, isFirst: !state?.has_era });
-    await raiseAlarm(context, { kind: "commits-lost", subject: `${place}: ${processName}`, note: noteOf(lost) }, tx);
+    await raiseAlarm(context, { kind: "commits-lost", subject: `${place}: ${acknowledger}`, note: noteOf(lost) }, tx);
   });
   acknowledged.forget(added);
   return lost;

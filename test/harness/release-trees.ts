@@ -34,13 +34,17 @@ export function tagBefore(): string | undefined {
 /** The release before; until there is one, this one under another version. */
 export async function releaseBefore(scope: Scope): Promise<ReleaseTree> {
   const tag = tagBefore();
+  if (tag !== undefined) return releaseAt(scope, tag);
   const folder = await newFolder(scope);
-  if (tag === undefined) {
-    await copyThis(folder);
-    return asRelease(folder, versionBefore);
-  }
+  await copyThis(folder);
+  return asRelease(folder, versionBefore);
+}
+
+/** The code of a commit. */
+export async function releaseAt(scope: Scope, commit: string): Promise<ReleaseTree> {
+  const folder = await newFolder(scope);
   const tar = join(folder, "release.tar");
-  await run("git", ["-C", repository, "archive", `--output=${tar}`, tag], { maxBuffer: archiveBytesMax });
+  await run("git", ["-C", repository, "archive", `--output=${tar}`, commit], { maxBuffer: archiveBytesMax });
   await run("tar", ["-x", "-f", tar, "-C", folder]);
   await rm(tar);
   return asRelease(folder);

@@ -8,7 +8,7 @@ export interface ImportRule {
   why: string;
 }
 
-const settings = ["src/config.ts", "src/config-alarms.ts", "src/role.ts"];
+const settings = ["src/config.ts", "src/config-alarms.ts", "src/config-nonces.ts", "src/role.ts"];
 
 /** The files of src/nodes/ itself, and what nodes with accounts' files on their own disks share. */
 const everyNode = [
@@ -330,6 +330,7 @@ export const importRules: ImportRule[] = [
       "src/registry/registries.ts",
       "src/config.ts",
       "src/config-alarms.ts",
+      "src/config-nonces.ts",
       "src/context.ts",
     ],
     allowedInTests: [],

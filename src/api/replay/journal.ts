@@ -1,11 +1,14 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { type ListedFile, type NonceEntry, NonceFile } from "#api/replay/nonce-file.ts";
-import { type RecoveryOptions, recover } from "#api/replay/recovery.ts";
+import { type JournalFile, JournalFiles } from "#api/replay/journal-files.ts";
+import { type NonceEntry, NonceFile } from "#api/replay/nonce-file.ts";
+import { type Recovered, type RecoveryOptions, recover } from "#api/replay/recovery.ts";
+import { headAt, type ReplayMemory, raiseSeconds, readSeconds } from "#api/replay/replay-memory.ts";
 import { type Bounds, listFiles, nextFileName, syncPath, writeState } from "#api/replay/state.ts";
 import { readBootId } from "#config.ts";
 import { unixSeconds } from "#lib/clock.ts";
 import { FolderBusy, lockFolder } from "#lib/folder-lock.ts";
+import { freeLock, withLock } from "#lib/threads/lock.ts";
 
 // The durable half of the replay guard: a folder with
 //
@@ -20,24 +23,37 @@ import { FolderBusy, lockFolder } from "#lib/folder-lock.ts";
 // acceptable timestamp.
 //
 // `raise` and `makeRoom` notice a full disk before a request is carried out.
+//
+// Each thread of an api appends to a file of its own. Whichever must raise the bounds or begins a file writes the state, for all and
+// with a lock in shared memory; the lock of the folder belongs to the first thread, which has read it.
+
+/** The horizon is not among them: it is in the same shared memory, and saved with them. */
+export type UpperBounds = Omit<Bounds, "horizonSeconds">;
 
 export interface ReplayJournal {
-  /** The nonces answered before this start. */
-  entries: NonceEntry[];
-  bounds(): Bounds;
-  /** Returns when higher bounds are on disk (0.5 ms on an SSD). Removes the files that lie below the horizon. */
-  raise(bounds: Bounds): void;
+  bounds(): UpperBounds;
+  /**
+   * Returns when higher bounds and the horizon are on disk (0.5 ms on an SSD). Removes the files that lie below the horizon.
+   * @param next undefined when another thread has raised the bounds by now, and they suffice
+   */
+  raise(next: (bounds: UpperBounds) => UpperBounds | undefined): void;
   /** Returns when `entries` more can be appended, even if the disk fills up. @throws when they cannot */
   makeRoom(entries: number): void;
   /** Returns when the kernel has the entry. @throws when it cannot be written: the answer must not go out then */
   append(entry: NonceEntry): void;
   /** Resolves when all entries so far would survive a system crash. */
   sync(): Promise<void>;
-  /** Makes everything durable, so that a reboot loses nothing, and releases the folder. */
+  /**
+   * Ends appending. In the thread that has opened the folder, after all others: makes everything durable, so that a reboot loses nothing,
+   * and releases the folder.
+   */
   close(): void;
 }
 
-export interface ReplayJournalOptions extends Omit<RecoveryOptions, "bootId"> {
+export interface ReplayJournalOptions extends Omit<RecoveryOptions, "bootId" | "freshInstall"> {
+  memory: ReplayMemory;
+  /** Its number. */
+  thread: number;
   fileBytesMax: number;
   fileAgeSecondsMax: number;
 }
@@ -47,17 +63,34 @@ const diskFullCodes: ReadonlySet<string | undefined> = new Set(["ENOSPC", "EDQUO
 /**
  * Opens the folder, creates it when it is missing, and locks it for this process. A full disk does not prevent opening:
  * some answers need no space.
+ * @param freshInstall nothing was ever accepted with this database
+ * @returns also the nonces that were answered before this start
  * @throws when another process holds the folder
  */
-export function openReplayJournal(options: ReplayJournalOptions): ReplayJournal {
+export function openReplayJournal(
+  options: ReplayJournalOptions,
+  freshInstall: boolean,
+): { journal: ReplayJournal; entries: NonceEntry[] } {
   mkdirSync(options.journalDir, { recursive: true, mode: 0o700 });
   const lock = takeFolder(options.journalDir);
   try {
-    return new FolderJournal(options, lock);
+    const recovered = recover({ ...options, freshInstall, bootId: readBootId() });
+    return { journal: new FolderJournal(options, { lock, recovered }), entries: recovered.entries };
   } catch (error) {
     lock[Symbol.dispose]();
     throw error;
   }
+}
+
+/** For another thread, once the folder is open. */
+export function joinReplayJournal(options: ReplayJournalOptions): ReplayJournal {
+  return new FolderJournal(options);
+}
+
+/** What a thread that has died leaves behind. */
+export function freeJournalThread({ head, files }: ReplayMemory, thread: number): void {
+  new JournalFiles(files).freeThread(thread);
+  freeLock(new Int32Array(head), headAt.lock, thread);
 }
 
 function takeFolder(journalDir: string): Disposable {
@@ -75,27 +108,25 @@ function takeFolder(journalDir: string): Disposable {
 }
 
 class FolderJournal implements ReplayJournal {
-  readonly entries: NonceEntry[];
   readonly #options: ReplayJournalOptions;
-  readonly #lock: Disposable;
+  readonly #head: Int32Array;
+  readonly #files: JournalFiles;
+  /** Of the thread that has opened it. */
+  readonly #lock: Disposable | undefined;
   readonly #bootId = readBootId();
-  #bounds: Bounds;
-  #files: ListedFile[];
   /** Entries not yet written to a file of this process. */
-  #rescued: NonceEntry[];
+  #rescued: NonceEntry[] = [];
   /** Undefined while the disk is full. */
-  #current: NonceFile | undefined;
+  #current: { file: NonceFile; listed: JournalFile } | undefined;
 
-  constructor(options: ReplayJournalOptions, lock: Disposable) {
+  constructor(options: ReplayJournalOptions, opened?: { lock: Disposable; recovered: Recovered }) {
     this.#options = options;
-    this.#lock = lock;
-    const { bounds, files, entries, rescued } = recover({ ...options, bootId: this.#bootId });
-    this.entries = entries;
-    this.#bounds = bounds;
-    this.#files = files;
-    this.#rescued = rescued;
+    this.#head = new Int32Array(options.memory.head);
+    this.#files = new JournalFiles(options.memory.files);
+    this.#lock = opened?.lock;
+    if (opened) this.#takeOver(opened.recovered);
     try {
-      this.#startFile();
+      this.#locked(() => this.#startFile());
     } catch (error) {
       const { journalDir, log } = options;
       if (!diskFullCodes.has((error as NodeJS.ErrnoException).code)) throw error;
@@ -103,24 +134,29 @@ class FolderJournal implements ReplayJournal {
     }
   }
 
-  bounds(): Bounds {
-    return this.#bounds;
+  bounds(): UpperBounds {
+    return {
+      ceilingSeconds: readSeconds(this.#head, headAt.ceiling),
+      latestSeconds: readSeconds(this.#head, headAt.latest),
+    };
   }
 
-  raise(next: Bounds): void {
-    const { clock, fileAgeSecondsMax } = this.#options;
-    const current = this.#current;
-    if (!current || unixSeconds(clock) - current.openedSeconds >= fileAgeSecondsMax) this.#startFile();
-    this.#save(
-      next,
-      this.#files.filter((file) => file === this.#current || file.timestampMax > next.horizonSeconds),
-    );
+  raise(next: (bounds: UpperBounds) => UpperBounds | undefined): void {
+    this.#locked(() => {
+      const bounds = next(this.bounds());
+      if (!bounds) return;
+      const { clock, fileAgeSecondsMax } = this.#options;
+      const opened = this.#current?.file.openedSeconds;
+      if (opened === undefined || unixSeconds(clock) - opened >= fileAgeSecondsMax) this.#startFile();
+      const horizonSeconds = readSeconds(this.#head, headAt.horizon);
+      this.#save({ ...bounds, horizonSeconds }, (file) => file.isInUse || file.timestampMax > horizonSeconds);
+    });
   }
 
   makeRoom(entries: number): void {
-    const current = this.#current;
-    const file = current && current.bytes < this.#options.fileBytesMax ? current : this.#startFile();
-    file.makeRoom(entries);
+    const file = this.#current?.file;
+    if (file && file.bytes < this.#options.fileBytesMax) file.makeRoom(entries);
+    else this.#locked(() => this.#startFile()).makeRoom(entries);
   }
 
   append(entry: NonceEntry): void {
@@ -132,11 +168,13 @@ class FolderJournal implements ReplayJournal {
   }
 
   close(): void {
-    const { journalDir, log } = this.#options;
-    this.#current?.close();
+    const { journalDir, log, thread } = this.#options;
+    this.#current?.file.close();
+    this.#current?.listed.giveBack(thread);
+    if (!this.#lock) return;
     try {
-      for (const file of this.#files) syncPath(join(journalDir, file.name));
-      this.#save(this.#bounds, this.#files, true);
+      for (const file of this.#files.listed()) syncPath(join(journalDir, file.name));
+      this.#locked(() => this.#save(this.#saved(), undefined, true));
     } catch (error) {
       // The same as after a kill: nothing is lost unless the system reboots before the next start.
       log.error({ err: error, journalDir }, "the journal of used nonces could not be closed");
@@ -146,38 +184,64 @@ class FolderJournal implements ReplayJournal {
 
   #opened(): NonceFile {
     if (!this.#current) throw new Error("Nothing can be written before there is room for it.");
-    return this.#current;
+    return this.#current.file;
+  }
+
+  #locked<Result>(work: () => Result): Result {
+    return withLock(this.#head, headAt.lock, this.#options.thread, work);
+  }
+
+  #takeOver({ bounds, files, rescued }: Recovered): void {
+    for (const file of files) this.#files.add(file);
+    this.#rescued = rescued;
+    this.#setBounds(bounds);
+  }
+
+  #saved(): Bounds {
+    return { ...this.bounds(), horizonSeconds: readSeconds(this.#head, headAt.horizon) };
+  }
+
+  #setBounds({ horizonSeconds, ceilingSeconds, latestSeconds }: Bounds): void {
+    raiseSeconds(this.#head, headAt.horizon, horizonSeconds);
+    raiseSeconds(this.#head, headAt.ceiling, ceilingSeconds);
+    raiseSeconds(this.#head, headAt.latest, latestSeconds);
   }
 
   /** The only durable step: the state is saved first, then its consequences follow. */
-  #save(next: Bounds, files: ListedFile[], closedCleanly = false): void {
+  #save(next: Bounds, isKept: (file: JournalFile) => boolean = () => true, closedCleanly = false): void {
     const { journalDir } = this.#options;
-    const names = files.map(({ name }) => name);
-    const bytes = Object.fromEntries(files.map((file) => [file.name, file.bytes]));
+    const listed = this.#files.listed();
+    const kept = listed.filter(isKept);
+    const names = kept.map(({ name }) => name);
+    const bytes = Object.fromEntries(kept.map((file) => [file.name, file.bytes]));
     writeState(journalDir, { ...next, bootId: this.#bootId, closedCleanly, files: names, bytes });
-    this.#bounds = next;
-    this.#files = files;
+    this.#setBounds(next);
+    for (const file of listed) if (!kept.includes(file)) file.unlist();
     for (const name of listFiles(journalDir)) if (!names.includes(name)) rmSync(join(journalDir, name));
   }
 
   /** Starts a file and lists it in the state: after a restart, files that are not listed are not read. */
   #startFile(): NonceFile {
-    const { journalDir, clock } = this.#options;
-    const name = nextFileName(journalDir);
-    let started: NonceFile | undefined;
+    const { journalDir, clock, thread } = this.#options;
+    const listed = this.#files.add({ name: nextFileName(journalDir), bytes: 0, timestampMax: 0 });
+    const { name } = listed;
+    let file: NonceFile | undefined;
     try {
-      started = new NonceFile(journalDir, name, unixSeconds(clock));
-      for (const entry of this.#rescued) started.append(entry);
-      if (this.#rescued.length > 0) started.syncNow();
-      this.#save(this.#bounds, [...this.#files, started]);
+      file = new NonceFile(journalDir, listed, unixSeconds(clock));
+      for (const entry of this.#rescued) file.append(entry);
+      if (this.#rescued.length > 0) file.syncNow();
+      this.#save(this.#saved());
     } catch (error) {
-      started?.close();
+      file?.close();
+      listed.unlist();
       rmSync(join(journalDir, name), { force: true });
       throw error;
     }
     this.#rescued = [];
-    this.#current?.close();
-    this.#current = started;
-    return started;
+    listed.lend(thread);
+    this.#current?.file.close();
+    this.#current?.listed.giveBack(thread);
+    this.#current = { file, listed };
+    return file;
   }
 }

@@ -3,7 +3,7 @@
  * journal holds a lock alone, and those that keep them in the database share it. A process without the lock answers no signed request.
  */
 
-import type { NonceMode } from "#config.ts";
+import type { NonceMode } from "#config-nonces.ts";
 import { sleep } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
 import { reportDefect } from "#lib/report-defect.ts";
@@ -39,10 +39,12 @@ export interface ModeLockOptions {
   log: Log;
   /** Prepares the nonces each time the lock has been taken: until it has resolved, nothing is answered. */
   onTaken(): Promise<void>;
+  /** Whenever `refusal` may say something else. */
+  onChange?: (() => void) | undefined;
 }
 
 /** Takes the lock, again on each new connection, and tries until it has it. */
-export function keepModeLock({ mode, databaseUrl, log, onTaken }: ModeLockOptions): ModeLock {
+export function keepModeLock({ mode, databaseUrl, log, onTaken, onChange }: ModeLockOptions): ModeLock {
   const stopped = new AbortController();
   const first = Promise.withResolvers<void>();
   let current: LockConnection | undefined;
@@ -58,6 +60,7 @@ export function keepModeLock({ mode, databaseUrl, log, onTaken }: ModeLockOption
         const next = isHeld ? undefined : othersServe[mode];
         if (next !== undefined && next !== refusal) log.warn({ mode }, next);
         refusal = next;
+        onChange?.();
         first.resolve();
         if (isHeld) return;
       } catch (error) {
@@ -70,6 +73,7 @@ export function keepModeLock({ mode, databaseUrl, log, onTaken }: ModeLockOption
   const kept = keepLockConnection({ log, databaseUrl, pingMs: undefined, stopped: stopped.signal }, (connection) => {
     current = connection;
     refusal = "waiting for the database";
+    onChange?.();
     if (connection) take(connection).catch(reportDefect);
   });
   return {

@@ -16,7 +16,7 @@ export interface NonceEntry {
 
 /** What the state records about a file. */
 export interface ListedFile {
-  name: string;
+  readonly name: string;
   /** The length of its lines. */
   bytes: number;
   timestampMax: number;
@@ -31,21 +31,23 @@ const spareBytes = 4 * 1024;
 
 const syncData = promisify(fdatasync);
 
-export class NonceFile implements ListedFile {
-  readonly name: string;
+export class NonceFile {
   readonly openedSeconds: number;
-  bytes = 0;
-  timestampMax = 0;
+  readonly #listed: ListedFile;
   readonly #fd: number;
   #roomBytes = 0;
   #syncing: Promise<void> | undefined;
   #nextSync: Promise<void> | undefined;
 
-  /** @throws when the file exists already or cannot be created */
-  constructor(folder: string, name: string, openedSeconds: number) {
-    this.name = name;
+  /** @param listed follows what is written @throws when the file exists already or cannot be created */
+  constructor(folder: string, listed: ListedFile, openedSeconds: number) {
+    this.#listed = listed;
     this.openedSeconds = openedSeconds;
-    this.#fd = openSync(join(folder, name), "wx", 0o600);
+    this.#fd = openSync(join(folder, listed.name), "wx", 0o600);
+  }
+
+  get bytes(): number {
+    return this.#listed.bytes;
   }
 
   /** Returns when the disk has room for `lines` more lines. @throws when it has not */
@@ -62,11 +64,13 @@ export class NonceFile implements ListedFile {
    */
   append({ keyId, nonce, timestamp }: NonceEntry): void {
     const line = Buffer.from(`${keyId} ${timestamp} ${nonce}\n`, "latin1");
+    const { bytes } = this;
+    // First: a file is removed when its latest timestamp lies below the horizon.
+    this.#listed.timestampMax = Math.max(this.#listed.timestampMax, timestamp);
     for (let written = 0; written < line.length; ) {
-      written += writeSync(this.#fd, line, written, line.length - written, this.bytes + written);
+      written += writeSync(this.#fd, line, written, line.length - written, bytes + written);
     }
-    this.bytes += line.length;
-    this.timestampMax = Math.max(this.timestampMax, timestamp);
+    this.#listed.bytes = bytes + line.length;
   }
 
   /** Resolves when every line so far would survive a system crash. Calls during an fsync share the next one. */

@@ -4,6 +4,7 @@ import { type LeftBehind, moveToDatabase, moveToJournal, turnParts } from "#api/
 import { keepModeLock } from "#api/replay/mode-lock.ts";
 import { hasJournal, readJournal } from "#api/replay/read-journal.ts";
 import { createReplayGuard, type ReplayGuard } from "#api/replay/replay.ts";
+import { allocateReplayMemory, type ReplayMemory } from "#api/replay/replay-memory.ts";
 import type { Config } from "#config.ts";
 import type { Context } from "#context.ts";
 import { createDatabase } from "#db/database.ts";
@@ -19,6 +20,8 @@ const rememberStart = statement("api-started", "INSERT INTO replay_journals (sta
 
 /** An api that was killed loses its lock sooner. */
 const firstTryMsMax = 3_000;
+/** A thread must be replaced soon. Without the database, no read is answered, and a write meets its stored answer. */
+const committedMsMax = 400;
 /** As long as the guard waits. */
 const nonceStatementMsMax = 2_000;
 
@@ -30,21 +33,38 @@ export interface OpenGuard {
   whyRefused(): string | undefined;
   /** Looks after the table; from time to time. @throws DatabaseUnavailable */
   look(): Promise<void>;
+  /** For the other threads of this process; only with a journal. */
+  threads: GuardOfThreads | undefined;
   close(): Promise<void>;
 }
 
-type GuardConfig = Pick<Config, "nonces" | "replayDir" | "signatureWindowSeconds" | "databaseUrl" | "databaseDemands">;
+export interface GuardOfThreads {
+  memory: ReplayMemory;
+  /** Frees what a thread that has died had in flight. Never throws. */
+  free(thread: number): Promise<void>;
+}
 
-/** @throws when another process uses the journal's folder; DatabaseUnavailable */
-export async function openReplayGuard(context: Context, config: GuardConfig): Promise<OpenGuard> {
+type GuardConfig = Pick<
+  Config,
+  "nonces" | "replayDir" | "noncesMegabytes" | "signatureWindowSeconds" | "databaseUrl" | "databaseDemands"
+>;
+
+/** @param onChange called whenever `whyRefused` may say something else @throws when another process uses the journal's folder; DatabaseUnavailable */
+export async function openReplayGuard(
+  context: Context,
+  config: GuardConfig,
+  onChange?: () => void,
+): Promise<OpenGuard> {
   const open = config.nonces === "database" ? openDatabaseGuard : openJournalGuard;
-  const { replayGuard, sharedCounts, onTaken, look } = await open(context, config);
-  const lock = keepModeLock({ mode: config.nonces, databaseUrl: config.databaseUrl, log: context.log, onTaken });
+  const { replayGuard, sharedCounts, onTaken, look, threads } = await open(context, config);
+  const { nonces: mode, databaseUrl } = config;
+  const lock = keepModeLock({ mode, databaseUrl, log: context.log, onTaken, onChange });
   await waitAtMost(firstTryMsMax, lock.firstTry);
   return {
     replayGuard,
     sharedCounts,
     whyRefused: lock.refusal,
+    threads,
     async look() {
       if (lock.refusal() === undefined) await look();
     },
@@ -61,23 +81,40 @@ interface Opened {
   sharedCounts?: SharedCounts;
   onTaken(): Promise<void>;
   look(): Promise<void>;
+  threads?: GuardOfThreads;
 }
 
 async function openJournalGuard(context: Context, config: GuardConfig): Promise<Opened> {
   const { clock, log, database } = context;
   const { replayDir: journalDir, signatureWindowSeconds: windowSeconds } = config;
-  const replayGuard = createReplayGuard({ journalDir, clock, log, windowSeconds });
+  const memory = allocateReplayMemory(config.noncesMegabytes, windowSeconds);
+  const replayGuard = createReplayGuard({ journalDir, clock, log, windowSeconds, memory });
   // A database that no api has used cannot have lost a nonce; any other database needs its journal.
   const [first] = await database.query(anyKeyUsed, {});
   replayGuard.open(first?.is_first ?? false);
   if (first?.is_first) await database.query(rememberStart, { now: clock.now() });
-  const committed = await committedNoncesSince(database, unixSeconds(clock) - windowSeconds);
-  replayGuard.load(committed.map(({ key_id, nonce, signed_at }) => ({ keyId: key_id, nonce, timestamp: signed_at })));
+  const loadCommitted = async () => {
+    const committed = await committedNoncesSince(database, unixSeconds(clock) - windowSeconds);
+    replayGuard.load(committed.map(({ key_id, nonce, signed_at }) => ({ keyId: key_id, nonce, timestamp: signed_at })));
+  };
+  await loadCommitted();
   const refuseAll = () => replayGuard.raiseHorizon(unixSeconds(clock) + windowSeconds);
   return {
     replayGuard,
     onTaken: () => moveToJournal(context, refuseAll),
     async look() {},
+    threads: {
+      memory,
+      async free(thread) {
+        replayGuard.freeLocks(thread);
+        // It may have committed writes whose nonces it did not mark any more.
+        const loaded = loadCommitted().catch((error: unknown) => {
+          log.warn({ err: error, thread }, "the nonces of the writes that a thread has committed cannot be read");
+        });
+        await waitAtMost(committedMsMax, loaded);
+        replayGuard.freeInFlight(thread);
+      },
+    },
   };
 }
 

@@ -1,7 +1,15 @@
-import { openReplayJournal, type ReplayJournal } from "#api/replay/journal.ts";
+import {
+  freeJournalThread,
+  joinReplayJournal,
+  openReplayJournal,
+  type ReplayJournal,
+  type ReplayJournalOptions,
+  type UpperBounds,
+} from "#api/replay/journal.ts";
 import type { NonceEntry } from "#api/replay/nonce-file.ts";
-import { nameOf, UsedNonces } from "#api/replay/used-nonces.ts";
-import type { NonceMode } from "#config.ts";
+import { NoncesFull, NonceTable } from "#api/replay/nonce-table.ts";
+import { allocateReplayMemory, type ReplayMemory } from "#api/replay/replay-memory.ts";
+import type { NonceMode } from "#config-nonces.ts";
 import { type Clock, unixSeconds } from "#lib/clock.ts";
 import type { Log } from "#lib/log.ts";
 import { createSteadyTime } from "#lib/steady-time.ts";
@@ -18,6 +26,10 @@ const aheadSecondsMax = 30;
 /** About a million entries. */
 const journalFileBytesMax = 64 * 1024 * 1024;
 const journalFileAgeSecondsMax = 600;
+/** The setting's default is larger (src/config-nonces.ts). */
+const megabytesDefault = 16;
+/** Shared memory has 32 bits for each, until 2106. */
+const secondsMax = 2 ** 32 - 1;
 
 export interface ReplayGuardOptions {
   /** The folder of the journal: on a local disk, and never restored from a backup. */
@@ -28,9 +40,13 @@ export interface ReplayGuardOptions {
   windowSeconds?: number;
   fileBytesMax?: number;
   fileAgeSecondsMax?: number;
+  /** Shared by the guards of all threads; by default, it has its own of 16 MiB. */
+  memory?: ReplayMemory;
+  /** The number of its thread; 0, the default, is that of the first. */
+  thread?: number;
 }
 
-/** The disk or the database cannot record a nonce. The same request may be served later. */
+/** The disk, the memory or the database cannot record a nonce. The same request may be served later. */
 export class JournalUnavailable extends Error {
   override readonly name = "JournalUnavailable";
 }
@@ -40,7 +56,7 @@ export class NonceTaken extends Error {
   override readonly name = "NonceTaken";
 }
 
-/** Accepts each nonce of a key once. It belongs to one process; `reserve` knows only what this process has seen. */
+/** Accepts each nonce of a key once. It belongs to a thread; `reserve` knows only what the threads of this process have seen. */
 export interface ReplayGuard {
   /** Where it keeps them. */
   readonly mode: NonceMode;
@@ -74,16 +90,23 @@ export interface ReplayGuard {
   close(): void;
 }
 
-/** The guard of an api that is the only one. All its decisions are synchronous. */
+/** The guard of an api that is the only one, and of each of its threads. All its decisions are synchronous. */
 export interface JournalGuard extends ReplayGuard {
+  readonly memory: ReplayMemory;
   /**
-   * Reads what earlier runs left; call it before anything else.
+   * Reads what earlier runs left; call it in one thread, before anything else.
    * @param freshInstall nothing was ever accepted with this database; otherwise a missing journal refuses all requests
    * signed before now + window
    * @returns the horizon, in unix seconds
    * @throws when another process uses the folder
    */
   open(freshInstall: boolean): number;
+  /** In each other thread, once the first has opened the journal. It closes its own after them. */
+  join(): void;
+  /** At once when a thread has died: the others wait for what it had locked. */
+  freeLocks(thread: number): void;
+  /** Then what it had in flight. What it has answered stays used. */
+  freeInFlight(thread: number): void;
   /** Refuses from now on, and after a restart, what was signed at or before this time. @throws when the disk is full */
   raiseHorizon(seconds: number): void;
 }
@@ -96,83 +119,105 @@ export function createReplayGuard({
   windowSeconds = 300,
   fileBytesMax = journalFileBytesMax,
   fileAgeSecondsMax = journalFileAgeSecondsMax,
+  memory = allocateReplayMemory(megabytesDefault, windowSeconds),
+  thread = 0,
 }: ReplayGuardOptions): JournalGuard {
-  let openedJournal: ReplayJournal | undefined;
-  let used = new UsedNonces(0);
-  const inFlight = new Set<string>();
-  const isTaken = (name: string) => used.has(name) || inFlight.has(name);
+  const limits = { windowSeconds, fileBytesMax, fileAgeSecondsMax };
+  const journal = journalToOpen({ journalDir, clock, log, memory, thread, ...limits });
+  const nonces = new NonceTable(memory, thread);
   const steadySeconds = createSteadyTime(clock, windowSeconds * 1000);
-
-  function journal(): ReplayJournal {
-    if (!openedJournal) throw new Error("The replay guard is not open.");
-    return openedJournal;
-  }
 
   /** Runs before a timestamp is accepted: the horizon after a loss must cover it. */
   function cover(timestamp: number): void {
-    const raised = coveringBounds(journal().bounds(), timestamp, steadySeconds());
-    if (raised) journal().raise({ horizonSeconds: used.horizonSeconds, ...raised });
+    const raised = (bounds: UpperBounds) => coveringBounds(bounds, timestamp, steadySeconds());
+    if (raised(journal.now().bounds())) journal.now().raise(raised);
   }
 
   return {
     mode: "journal",
+    memory,
     open(freshInstall) {
-      const limits = { windowSeconds, fileBytesMax, fileAgeSecondsMax };
-      openedJournal = openReplayJournal({ journalDir, clock, log, freshInstall, ...limits });
-      used = new UsedNonces(openedJournal.bounds().horizonSeconds);
-      used.addAll(openedJournal.entries);
-      return used.horizonSeconds;
+      nonces.useAll(journal.open(freshInstall));
+      return nonces.horizonSeconds;
     },
+    join: journal.join,
+    freeLocks(dead) {
+      freeJournalThread(memory, dead);
+      nonces.freeLocks(dead);
+    },
+    freeInFlight: (dead) => nonces.freeInFlight(dead),
 
-    load: (entries) => used.addAll(entries),
-    isUsed: (keyId, nonce) => isTaken(nameOf(keyId, nonce)),
+    load: (entries) => nonces.useAll(entries),
+    isUsed: (keyId, nonce) => nonces.isTaken(keyId, nonce),
 
     reserve(keyId, nonce, timestamp) {
       const now = unixSeconds(clock);
-      if (Math.abs(timestamp - now) > windowSeconds) return false;
-      used.forgetBefore(Math.min(now, steadySeconds()) - windowSeconds);
-      const name = nameOf(keyId, nonce);
-      if (timestamp <= used.horizonSeconds || isTaken(name)) return false;
-      unlessRefused(() => {
-        cover(timestamp);
-        journal().makeRoom(inFlight.size + 1);
-      });
-      inFlight.add(name);
-      return true;
+      if (Math.abs(timestamp - now) > windowSeconds || timestamp > secondsMax) return false;
+      nonces.forgetBefore(Math.min(now, steadySeconds()) - windowSeconds);
+      if (timestamp <= nonces.horizonSeconds || !unlessRefused(() => nonces.reserve(keyId, nonce))) return false;
+      try {
+        unlessRefused(() => {
+          cover(timestamp);
+          journal.now().makeRoom(nonces.inFlight);
+        });
+      } catch (error) {
+        nonces.release(keyId, nonce);
+        throw error;
+      }
+      // Another thread may have forgotten the nonce since, but not without raising the horizon first.
+      if (timestamp > nonces.horizonSeconds) return true;
+      nonces.release(keyId, nonce);
+      return false;
     },
 
-    release(keyId, nonce) {
-      inFlight.delete(nameOf(keyId, nonce));
-    },
+    release: (keyId, nonce) => nonces.release(keyId, nonce),
 
     answered(keyId, nonce, timestamp) {
       unlessRefused(() => {
         cover(timestamp);
-        journal().append({ keyId, nonce, timestamp });
+        journal.now().append({ keyId, nonce, timestamp });
+        nonces.use({ keyId, nonce, timestamp });
       });
-      const name = nameOf(keyId, nonce);
-      inFlight.delete(name);
-      used.add(name, timestamp);
-      if (timestamp <= journal().bounds().ceilingSeconds) return undefined;
-      return journal().sync().catch(refused);
+      if (timestamp <= journal.now().bounds().ceilingSeconds) return undefined;
+      return journal.now().sync().catch(refused);
     },
 
-    kept: () => used.size,
-    horizonSeconds: () => used.horizonSeconds,
+    kept: () => nonces.count(),
+    horizonSeconds: () => nonces.horizonSeconds,
 
     raiseHorizon(seconds) {
-      used.horizonSeconds = Math.max(used.horizonSeconds, seconds);
-      journal().raise({ horizonSeconds: used.horizonSeconds, ...boundsAtLeast(journal().bounds(), seconds, seconds) });
+      nonces.raiseHorizon(seconds);
+      journal.now().raise((bounds) => boundsAtLeast(bounds, seconds, seconds));
     },
 
-    close() {
-      journal().close();
-      openedJournal = undefined;
-    },
+    close: journal.close,
   };
 }
 
-type UpperBounds = Pick<ReturnType<ReplayJournal["bounds"]>, "ceilingSeconds" | "latestSeconds">;
+/** The journal of a guard: it is opened after the guard was made. */
+function journalToOpen(options: ReplayJournalOptions) {
+  let opened: ReplayJournal | undefined;
+  const now = (): ReplayJournal => {
+    if (!opened) throw new Error("The replay guard is not open.");
+    return opened;
+  };
+  return {
+    now,
+    /** @returns what earlier runs have left */
+    open(freshInstall: boolean): NonceEntry[] {
+      const { journal, entries } = openReplayJournal(options, freshInstall);
+      opened = journal;
+      return entries;
+    },
+    join() {
+      opened = joinReplayJournal(options);
+    },
+    close() {
+      now().close();
+      opened = undefined;
+    },
+  };
+}
 
 function boundsAtLeast({ ceilingSeconds, latestSeconds }: UpperBounds, ceiling: number, latest: number): UpperBounds {
   return { ceilingSeconds: Math.max(ceilingSeconds, ceiling), latestSeconds: Math.max(latestSeconds, latest) };
@@ -187,16 +232,17 @@ function coveringBounds(bounds: UpperBounds, timestamp: number, steadySeconds: n
   return boundsAtLeast(bounds, isAhead ? bounds.ceilingSeconds : reached, reached);
 }
 
-/** @throws JournalUnavailable for an error of the file system; any other error is a bug and passes through */
-function unlessRefused(write: () => void): void {
+/** @throws JournalUnavailable for an error of the file system or a full table; any other error is a bug and passes through */
+function unlessRefused<Result>(write: () => Result): Result {
   try {
-    write();
+    return write();
   } catch (error) {
     refused(error as Error);
   }
 }
 
 function refused(error: Error): never {
+  if (error instanceof NoncesFull) throw new JournalUnavailable(error.message, { cause: error });
   const { syscall } = error as NodeJS.ErrnoException;
   if (syscall === undefined) throw error;
   throw new JournalUnavailable(`the journal of used nonces cannot be written: ${error.message}`, { cause: error });

@@ -28,10 +28,12 @@ export function listFiles(journalDir: string): string[] {
   return readdirSync(journalDir).filter((name) => fileForm.test(name));
 }
 
+export const fileNumber = (name: string): number => Number(fileForm.exec(name)?.[1]);
+export const fileName = (number: number): string => `nonces-${String(number).padStart(6, "0")}.log`;
+
 /** A name that no file in the folder has. */
 export function nextFileName(journalDir: string): string {
-  const last = Math.max(0, ...listFiles(journalDir).map((name) => Number(fileForm.exec(name)?.[1])));
-  return `nonces-${String(last + 1).padStart(6, "0")}.log`;
+  return fileName(Math.max(0, ...listFiles(journalDir).map(fileNumber)) + 1);
 }
 
 /**

@@ -3,6 +3,7 @@ import { X509Certificate } from "node:crypto";
 import type { Context } from "#context.ts";
 import { DatabaseUnavailable } from "#db/errors.ts";
 import { followCertificate } from "#front/certificate.ts";
+import { createCounts } from "#front/counts.ts";
 import {
   type FrontOptions,
   type FrontRefusal,
@@ -11,7 +12,7 @@ import {
   type HttpServer,
   startHttpServer,
 } from "#front/http-server.ts";
-import { createRateLimiter, createSourceBudget, type SourceBudget } from "#front/rate-limit.ts";
+import { createSourceBudget, type SourceBudget } from "#front/rate-limit.ts";
 import { acceptJoin } from "#hosting/channel/accept-join.ts";
 import {
   AgentRefusal,
@@ -57,9 +58,8 @@ export interface AgentEndpoint {
 /** @throws when it cannot listen on the address, or the certificate cannot be read */
 export async function startAgentEndpoint(context: Context, options: AgentEndpointOptions): Promise<AgentEndpoint> {
   const gatewayKey = await loadGatewayKey(context);
-  const { clock } = context;
-  const failures = createRateLimiter({ clock, windowMs: failureWindowMs });
-  const budget = createSourceBudget({ clock, failures, failuresMax, knownGoodFailuresMax });
+  const { failures, knownGood } = createCounts({ clock: context.clock, windowMs: failureWindowMs });
+  const budget = createSourceBudget({ failures, knownGood, failuresMax, knownGoodFailuresMax });
 
   async function answer({ message, sourceAddress, signal }: HttpRequest): Promise<HttpAnswer> {
     const { method = "", url: path = "", headers } = message;
