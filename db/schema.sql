@@ -100,6 +100,10 @@ TABLE auth_codes
   CONSTRAINT auth_codes_pkey PRIMARY KEY (domain_name)
   CREATE INDEX auth_codes_replace ON public.auth_codes USING btree (registry_id, replace_at)
 
+TABLE backups
+  finished_at timestamp with time zone NOT NULL
+  CONSTRAINT backups_pkey PRIMARY KEY (finished_at)
+
 TABLE blocked_names
   name text COLLATE "C" NOT NULL
   reason text NOT NULL

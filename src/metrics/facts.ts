@@ -136,6 +136,14 @@ const factsSql = statement(
        label(["part", "name"]),
        "FROM chores",
      ),
+     fact(
+       "backup_last_success_seconds",
+       seconds(
+         "coalesce((SELECT max(finished_at) FROM backups), (SELECT applied_at FROM migrations WHERE number = 1))",
+       ),
+       none,
+       "",
+     ),
    ].join("\n   UNION ALL ")}` as string,
   { name: "text?", labels: "jsonb?", value: "text?" },
 );

@@ -41,6 +41,7 @@ export const operatorCommands: readonly CommandPart[] = [
   { groups: ["check-config"], load: async () => (await import("#operator/check-config.ts")).addCheckConfigCommand },
   { groups: ["ready"], load: async () => (await import("#operator/ready.ts")).addReadyCommand },
   { groups: ["release"], load: async () => (await import("#operator/release.ts")).addReleaseCommand },
+  { groups: ["backups"], load: async () => (await import("#operator/backups.ts")).addBackupCommands },
   { groups: ["migrate"], load: async () => (await import("#operator/migrate.ts")).addMigrateCommand },
 ];
 

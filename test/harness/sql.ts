@@ -96,3 +96,22 @@ export async function countSessionsByName(url: string): Promise<Map<string, numb
   const rows = await runSql<{ name: string; sessions: number }>(url, count);
   return new Map(rows.map(({ name, sessions }) => [name, sessions]));
 }
+
+/** Counts sessions by their names, whenever the server answers. @returns ends it, and says how many there were at once */
+export function watchSessions(url: string): () => Promise<Map<string, number>> {
+  const most = new Map<string, number>();
+  const ended = new AbortController();
+  const watching = (async () => {
+    while (!ended.signal.aborted) {
+      for (const [name, sessions] of await countSessionsByName(url).catch(() => [])) {
+        most.set(name, Math.max(most.get(name) ?? 0, sessions));
+      }
+      await sleep(200, ended.signal);
+    }
+  })();
+  return async () => {
+    ended.abort();
+    await watching;
+    return most;
+  };
+}

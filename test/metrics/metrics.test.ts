@@ -2,13 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { raiseAlarm } from "#alarms.ts";
 import type { Context } from "#context.ts";
+import { systemClock } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
 import { readFacts } from "#metrics/facts.ts";
 import { metricPrefix, startMetrics } from "#metrics/metrics.ts";
 import { testDatabase } from "../harness/database.ts";
-import { startTestGateway } from "../harness/gateway.ts";
+import { masterKey, startTestGateway } from "../harness/gateway.ts";
 import { insertDomains } from "../harness/insert-domains.ts";
 import { createManualClock } from "../harness/manual-clock.ts";
+import { runTool } from "../harness/running-system.ts";
 import { runSql } from "../harness/sql.ts";
 
 /** The series of ours, without their values. */
@@ -100,6 +102,28 @@ test("facts are read once in ten seconds, and are missing while the database can
   await runSql(url, "ALTER TABLE alarms_hidden RENAME TO alarms");
   clock.advance(11_000);
   assert.equal(metricValue((await metrics.page()).body, "deedhouse_database_up"), 1);
+});
+
+test("a backup is as old as the last one that was recorded, and before the first one as old as the schema", async (t) => {
+  const { url, database } = await testDatabase(t);
+  await runSql(url, "UPDATE migrations SET applied_at = applied_at - interval '2 days'");
+  const age = async () => {
+    const metrics = startFor({ database, clock: systemClock, log: createLog("test", "silent") }, "worker");
+    const { body } = await metrics.page();
+    metrics.close();
+    return metricValue(body, "deedhouse_backup_last_success_seconds");
+  };
+  const twoDays = 2 * 24 * 60 * 60;
+  assert.ok((await age()) >= twoDays);
+  await runSql(url, "INSERT INTO backups (finished_at) VALUES (now() - interval '1 day')");
+  const { code, stdout, stderr } = await runTool(["backups", "record", "--json"], {
+    env: { ...process.env, DATABASE_URL: url, DEEDHOUSE_MASTER_KEY: `1:${masterKey.toString("hex")}` },
+  });
+  assert.equal(code, 0, stderr);
+  const { finished_at } = JSON.parse(stdout) as { finished_at: string };
+  const [newest] = await runSql<{ at: Date }>(url, "SELECT max(finished_at) AS at FROM backups");
+  assert.equal(newest!.at.toISOString(), new Date(finished_at).toISOString());
+  assert.ok((await age()) < twoDays / 4);
 });
 
 test("a database that is busy ends the read of the facts, and not the scrape", async (t) => {

@@ -70,6 +70,14 @@ test("rules and dashboards name only metrics and labels that there are", () => {
   ]);
 });
 
+test("a fact of the database, which every process shows, counts once in rules and on dashboards", () => {
+  const facts = metricRows.filter(([, { from }]) => from === "database").map(([name]) => metricPrefix + name);
+  const once = (expression: string) => expression.replaceAll(/\b(?:max|min)(?: by \([^)]*\))? ?\([^()]*\)/g, "");
+  const isSeveral = (expression: string) => facts.some((name) => new RegExp(`\\b${name}\\b`).test(once(expression)));
+  assert.deepEqual([...ofRules, ...ofPanels].filter(isSeveral), []);
+  assert.ok(isSeveral("sum(deedhouse_workers)"));
+});
+
 test("each metric of ours is in a rule or on a dashboard", () => {
   const shown = [rules, ...dashboards.map(read)].join();
   const unseen = metricRows.map(([name]) => metricPrefix + name).filter((name) => !shown.includes(name));

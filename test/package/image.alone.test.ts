@@ -12,7 +12,9 @@ import { Secret } from "#lib/secret.ts";
 import { buildDeb } from "../../tools/package/deb.ts";
 import { repository } from "../../tools/package/stage.ts";
 import { freePorts } from "../harness/free-ports.ts";
+import { insertDomains } from "../harness/insert-domains.ts";
 import { sendSigned } from "../harness/signed-request.ts";
+import { runSql } from "../harness/sql.ts";
 import { startOwnServer } from "../harness/standby.ts";
 import { startRole } from "./service-process.ts";
 
@@ -56,7 +58,7 @@ async function containerWith(settings: Record<string, string>): Promise<string[]
   return ["buildah", ...store, "run", "--isolation", "chroot", ...environment, container, "--", "/usr/bin/deedhouse"];
 }
 
-test("api and worker of the image run without rights, on a real database, and answer a signed request", {
+test("api and worker of the image run without rights, on a real database, and show a reseller its name", {
   skip: reason,
 }, async (t) => {
   const { url } = await startOwnServer(t, { fsync: "on" });
@@ -81,9 +83,12 @@ test("api and worker of the image run without rights, on a real database, and an
   const worker = await startRole([program!, ...words, "worker"], "the worker is working", t);
   const api = await startRole([program!, ...words, "api"], "the API is listening", t);
   const key = { id: made.api_key as string, secret: new Secret(made.api_secret as string) };
-  const call = { url: `http://127.0.0.1:${port}`, key, clock: systemClock, method: "GET", target: "/domains" };
-  const reply = await sendSigned(call);
+  const [reseller] = await runSql<{ id: number }>(url, "SELECT id::int FROM resellers");
+  await insertDomains(url, reseller!, ["held.example"]);
+  const target = "/domains/held.example";
+  const reply = await sendSigned({ url: `http://127.0.0.1:${port}`, key, clock: systemClock, method: "GET", target });
   assert.equal(reply.status, 200, reply.text);
+  assert.equal((reply.body as { domain_name: string }).domain_name, "held.example");
   const user = await promisify(execFile)(program!, [...words.slice(0, -1), "id", "-u"]);
   assert.equal(user.stdout.trim(), String(imageUser));
   await api.stop();

@@ -14,6 +14,7 @@ import manifest from "../../package.json" with { type: "json" };
 import { buildTarball } from "../../tools/package/npm.ts";
 import { type ReadyDocument, systemFolder } from "../harness/running-system.ts";
 import { sendSigned } from "../harness/signed-request.ts";
+import { readPage, upload } from "../harness/site.ts";
 
 const run = promisify(execFile);
 const readyMs = 120_000;
@@ -51,7 +52,7 @@ test("`deedhouse mcp` has its packages", async () => {
   assert.match(stderr, /--url or DEEDHOUSE_URL/, "it has come to its first question");
 });
 
-test("it starts PostgreSQL and everything else, registers a name and answers a signed request", async (t) => {
+test("it starts PostgreSQL and everything else, registers a name, answers a signed request and takes an upload", async (t) => {
   // Its teardown ends what still runs there.
   const data = await systemFolder({ after: (work) => t.after(work) });
   const readyFile = join(data, "ready.json");
@@ -78,6 +79,11 @@ test("it starts PostgreSQL and everything else, registers a name and answers a s
   const call = { url: ready.url, key, clock: systemClock, method: "GET", target: "/domains/packed.example" };
   const reply = await sendSigned(call);
   assert.equal(reply.status, 200, reply.text);
+  const create = ["hosting", "create", "packed.example", "--pack", "14490", "--generate-password", "--wait"];
+  const created = await run(command, create, { env: { ...env, ...account } });
+  const [, password] = /shown only once: (\S+)/.exec(created.stdout + created.stderr) ?? [];
+  await upload(ready.ftp, "packed.example", password!, "/www/index.html", "from the package");
+  assert.deepEqual(await readPage(ready.web, "packed.example", "/"), { status: 200, body: "from the package" });
   assert.match(banner, /^ {2}deedhouse domains register /m, "npx might fetch another package");
   child.kill("SIGTERM");
   const [code] = await once(child, "exit");

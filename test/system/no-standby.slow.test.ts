@@ -2,11 +2,10 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { migrate } from "#db/migrate.ts";
-import { sleep } from "#lib/clock.ts";
 import { startApiProcess } from "../harness/api-process.ts";
 import { startTestGateway, type TestReseller } from "../harness/gateway.ts";
 import { sendSigned } from "../harness/signed-request.ts";
-import { countSessionsByName, countWaitingForStandby, runSql } from "../harness/sql.ts";
+import { countWaitingForStandby, runSql, watchSessions } from "../harness/sql.ts";
 import { type OwnServer, startOwnServer, startStandby } from "../harness/standby.ts";
 import { startTcpRelay } from "../harness/tcp-relay.ts";
 import { until } from "../orders/judge.ts";
@@ -66,25 +65,6 @@ async function start(t: TestContext) {
       const { status, headers } = await send(resellers[0]!, "POST", "/domains/registrations", { domain_name: name });
       return status === 202 ? headers.location : undefined;
     },
-  };
-}
-
-/** Counts sessions by their names until it is ended. @returns ends it, and says how many there were at once */
-function watchSessions(url: string): () => Promise<Map<string, number>> {
-  const most = new Map<string, number>();
-  const ended = new AbortController();
-  const watching = (async () => {
-    while (!ended.signal.aborted) {
-      for (const [name, sessions] of await countSessionsByName(url)) {
-        most.set(name, Math.max(most.get(name) ?? 0, sessions));
-      }
-      await sleep(200, ended.signal);
-    }
-  })();
-  return async () => {
-    ended.abort();
-    await watching;
-    return most;
   };
 }
 

@@ -150,6 +150,10 @@ const metricsTable = {
     ["part"],
     "How long ago this worker last did a part of the housekeeping; missing until then, so say `min by` of it",
   ),
+  backup_last_success_seconds: fact(
+    [],
+    "How long ago a backup was last recorded as done (`deedhouse backups record`); before the first one, how old the schema is",
+  ),
   password_queue_waiting: gauge([], "Passwords that wait to be hashed"),
 } as const satisfies Record<string, MetricRow>;
 
