@@ -61,7 +61,7 @@ CREATE TRIGGER told AFTER INSERT OR UPDATE ON zones FOR EACH ROW EXECUTE FUNCTIO
 
 CREATE TABLE zone_sets (
   zone_id bigint NOT NULL REFERENCES zones ON DELETE CASCADE,
-  -- Absolute, in lower case, without the last dot.
+  -- Relative to the zone, in lower case; @ is the apex.
   owner text COLLATE "C" NOT NULL,
   type text COLLATE "C" NOT NULL,
   -- Who wrote it: the reseller, or one of the services, whose sets those of the reseller shadow.

@@ -130,6 +130,8 @@ function openCall(
       takeRequests,
       judgeTimes: authenticated.judgeTimes,
       wantsOnly: (contentType) => wantsOnly(headers.accept, contentType),
+      contentType: headers["content-type"]?.split(";", 1)[0]!.trim().toLowerCase() ?? "",
+      ifMatch: headers["if-match"],
       lastEventId: headers["last-event-id"],
       beginLong: (kind) => longAnswers.begin(kind, authenticated),
       callerNow: () => authenticated.callerNow(),

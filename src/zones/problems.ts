@@ -1,0 +1,19 @@
+/** Turns what a set, a zone or a zone file has wrong into answers. */
+import { ZoneFileProblem } from "#dns/master-file.ts";
+import { RecordProblem } from "#dns/records.ts";
+import { type ApiError, invalidField } from "#errors.ts";
+
+/** @param path where the body has the set; empty: it is the body @throws ApiError `bad_request` in place of a problem */
+export function atField<Result>(path: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    throw asApiError(error, path) ?? error;
+  }
+}
+
+function asApiError(error: unknown, path: string): ApiError | undefined {
+  if (error instanceof RecordProblem) return invalidField([path, error.path].filter(Boolean).join("/"), error.message);
+  if (error instanceof ZoneFileProblem) return invalidField(`line ${error.line}`, error.message);
+  return undefined;
+}
