@@ -59,6 +59,12 @@ export const importRules: ImportRule[] = [
     why: "the EPP client does not depend on the database or a use case",
   },
   {
+    from: "src/dns/",
+    allowed: ["src/lib/"],
+    allowedInTests: [],
+    why: "the DNS depends neither on the database nor on whose zone it is",
+  },
+  {
     from: "src/ote/",
     allowed: ["src/lib/", "src/registry/"],
     allowedInTests: [],
