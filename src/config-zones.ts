@@ -36,9 +36,7 @@ const defaultHostmaster = ([first = ""]: readonly string[]) =>
 function readHostmaster(address: string, mistakes: string[]): string {
   const [, local = "", host = ""] = /^([a-z0-9_-]+)@(.+)$/i.exec(address) ?? [];
   if (local === "") {
-    mistakes.push(
-      `DEEDHOUSE_ZONES_HOSTMASTER must be a mail address without a dot before the @, not "${address}"`,
-    );
+    mistakes.push(`DEEDHOUSE_ZONES_HOSTMASTER must be a mail address without a dot before the @, not "${address}"`);
     return "";
   }
   return `${local.toLowerCase()}.${readName("DEEDHOUSE_ZONES_HOSTMASTER", host, mistakes)}`;

@@ -108,7 +108,10 @@ export const catalogue = {
     status: 409,
     text: "The registry shows our name servers for this name, so without its zone it would not resolve. Give it others first, or repeat this with force=true.",
   },
-  zone_change_not_found: { status: 404, text: "The zone has no such change; GET /domains/<domain_name>/dns/changes lists them." },
+  zone_change_not_found: {
+    status: 404,
+    text: "The zone has no such change; GET /domains/<domain_name>/dns/changes lists them.",
+  },
   record_not_found: { status: 404, text: "The zone has no such record." },
   record_managed: {
     status: 409,

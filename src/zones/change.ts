@@ -139,6 +139,24 @@ export function isDryRun({ query }: UseCaseRequest): boolean {
 }
 
 /**
+ * Answers a change of records of the zone in the path, for clients that know no changes.
+ * @throws ApiError of `changeErrors`
+ */
+export function changeAtOnce(
+  context: Context,
+  request: UseCaseRequest,
+  edit: Edit,
+  answerOf: (changed: Changed) => Answer,
+): Promise<Answer> {
+  return context.database.transaction(async (tx) => {
+    const zone = await lockOwnZone(tx, request);
+    const answer = answerOf(await writeSets(context, tx, request, zone, { edit }));
+    await request.commit(tx, answer);
+    return answer;
+  });
+}
+
+/**
  * Answers a change of records of the zone in the path.
  * @param headers of the answer, once the change is known to be valid
  * @throws ApiError of `changeErrors`

@@ -134,7 +134,10 @@ export async function awaitServed(
 ): Promise<Answer> {
   if (request.waitSeconds === 0) return accepted;
   const row = await untilServed(context, request, awaited);
-  const { "check-after": _after, ...headers } = { ...accepted.headers, ...waitApplied(request) } as Record<string, string>;
+  const { "check-after": _after, ...headers } = { ...accepted.headers, ...waitApplied(request) } as Record<
+    string,
+    string
+  >;
   if (!row.served_at) return { ...accepted, headers: { ...accepted.headers, ...waitApplied(request) } };
   return { status: 200, headers, body: presentChange(row) };
 }

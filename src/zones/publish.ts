@@ -128,7 +128,7 @@ async function check({ database, clock, zones }: Context, zone: Zone, signal: Ab
 }
 
 /** Compares serials as RFC 1982 §3.2 does. */
-export const isAtLeast = (serial: number, wanted: number): boolean => ((serial - wanted) >>> 0) < 2 ** 31;
+export const isAtLeast = (serial: number, wanted: number): boolean => (serial - wanted) >>> 0 < 2 ** 31;
 
 async function askSerial(
   { host, port }: Context["zones"],

@@ -1,8 +1,8 @@
 /** The calls about the records of a zone. */
 import Type, { type Static } from "typebox";
 import Value from "typebox/value";
-import { unshadowedSets } from "#dns/served-zone.ts";
 import { parseRecordSet, parseType, type RecordSet } from "#dns/records.ts";
+import { unshadowedSets } from "#dns/served-zone.ts";
 import { ApiError, invalidField } from "#errors.ts";
 import { parseBody, parseJson } from "#use-case/body.ts";
 import { instant, pageOf, pagingQuery, textLike } from "#use-case/docs.ts";
@@ -17,7 +17,9 @@ import { etagOf, getOwnZone, readSets, type StoredSet, zoneErrors } from "#zones
 
 const setsMax = 500;
 
-const ttlField = Type.Optional(Type.Integer({ description: "Seconds, 60 to 86400; 3600 if left out.", examples: [3600] }));
+const ttlField = Type.Optional(
+  Type.Integer({ description: "Seconds, 60 to 86400; 3600 if left out.", examples: [3600] }),
+);
 const recordsField = Type.Array(Type.String(), {
   description: "As a zone file has them; names are absolute, with or without the last dot. TXT may be the raw text.",
   examples: [["192.0.2.1"]],
@@ -26,7 +28,10 @@ const setFields = { ttl: ttlField, records: recordsField };
 const setBody = Type.Object(setFields);
 export const setInput = Type.Object(
   {
-    subname: Type.String({ description: "Relative to the name; `@` is the name itself, `*` a wildcard.", examples: ["www"] }),
+    subname: Type.String({
+      description: "Relative to the name; `@` is the name itself, `*` a wildcard.",
+      examples: ["www"],
+    }),
     type: textLike("A"),
     ...setFields,
   },
@@ -180,13 +185,20 @@ export const deleteRecordSet: UseCase = {
 export function parseSets(value: unknown, path = ""): Static<typeof setsInput> {
   if (!Array.isArray(value)) throw invalidField(path || "body", "Send an array of sets.");
   if (value.length > setsMax) throw invalidField(path || "body", `Send at most ${setsMax} sets.`);
-  for (const [index, entry] of value.entries()) {
+  const sets = value.map(withoutNulls);
+  for (const [index, entry] of sets.entries()) {
     const [problem] = Value.Check(setInput, entry) ? [] : Value.Errors(setInput, entry);
     if (!problem) continue;
     const field = [path, index, problem.instancePath.replace(/^\//, "")].filter((part) => part !== "").join("/");
     throw invalidField(field, "Give subname, type and records as texts, and ttl as a whole number.");
   }
-  return value as Static<typeof setsInput>;
+  return sets as Static<typeof setsInput>;
+}
+
+/** Null means left out. */
+function withoutNulls(value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null));
 }
 
 /** Each set once, in canonical form; those without records are to be removed. @throws ApiError `bad_request` */

@@ -27,7 +27,8 @@ const zoneShape = Type.Object(
     }),
     problem: Type.Optional(
       Type.Enum(["ds_left"], {
-        description: "`ds_left`: the registry shows DS records, but the zone is unsigned, so resolvers that validate refuse it.",
+        description:
+          "`ds_left`: the registry shows DS records, but the zone is unsigned, so resolvers that validate refuse it.",
       }),
     ),
     until: Type.Optional(Type.String({ ...instant, description: "When a zone that is `Leaving` ends." })),
@@ -98,11 +99,9 @@ const lockName = statement(
   "SELECT domain_name FROM domains WHERE domain_name = $name AND reseller_id = $reseller_id FOR NO KEY UPDATE",
   { domain_name: "text" },
 );
-const createZone = statement(
-  "zone-create",
-  "SELECT zone_create($name, $reseller_id, $by, $door, $now) AS id",
-  { id: "int8?" },
-);
+const createZone = statement("zone-create", "SELECT zone_create($name, $reseller_id, $by, $door, $now) AS id", {
+  id: "int8?",
+});
 const restoreZone = statement(
   "zone-restore",
   `WITH last AS (
@@ -123,7 +122,13 @@ const wantDelegation = statement(
 
 /** PUT /domains/<domain_name>/dns: makes a zone, or asks for the delegation to it. */
 export const putZone: UseCase = {
-  errors: [...changeErrors.filter((code) => code !== "zone_leaving"), "zone_leaving", "zone_exists", "dns_not_offered", "domain_has_ds"],
+  errors: [
+    ...changeErrors.filter((code) => code !== "zone_leaving"),
+    "zone_leaving",
+    "zone_exists",
+    "dns_not_offered",
+    "domain_has_ds",
+  ],
   scope: "dns:update",
   docs: {
     operation: "createZone",
@@ -135,7 +140,8 @@ export const putZone: UseCase = {
         headers: ["location", "check-after", "etag", "preference-applied?"],
       },
       200: {
-        description: "The zone's first change, served while the request waited; or its last one, where it had the zone.",
+        description:
+          "The zone's first change, served while the request waited; or its last one, where it had the zone.",
         body: changeShape,
         headers: ["location", "etag", "preference-applied?"],
       },
@@ -161,7 +167,9 @@ export const putZone: UseCase = {
       await request.commit(tx, answer);
       return { answer, changed };
     });
-    return changed.isNew ? awaitServed(context, request, { ...changed, name: changed.zone.domain_name }, answer) : answer;
+    return changed.isNew
+      ? awaitServed(context, request, { ...changed, name: changed.zone.domain_name }, answer)
+      : answer;
   },
 };
 
@@ -231,7 +239,9 @@ export const deleteZone: UseCase = {
     summary: "Deletes the zone of a name, with all records.",
     description: `\`confirm\` repeats the name. For ${restorableDays} days it can be restored.`,
     query: deleteQuery,
-    answers: { 202: { description: "The zone is withdrawn; name servers drop it in a moment.", headers: ["location"] } },
+    answers: {
+      202: { description: "The zone is withdrawn; name servers drop it in a moment.", headers: ["location"] },
+    },
   },
   async handle(context, request) {
     return context.database.transaction(async (tx): Promise<Answer> => {

@@ -151,6 +151,7 @@ const usualSettings = {
   messageDays: 730,
   // Receivers of tests listen on loopback.
   webhooks: { ranges: ["127.0.0.0/8"], allowsPlainHttp: true, ca: undefined },
+  zones: { nameServers: [], hostmaster: "", host: "127.0.0.1", port: 1 },
   siteDomain: "localhost",
   bareIdentifiers: true,
   // An unused port: a test that needs DNS starts its own name server.

@@ -8,7 +8,7 @@ export interface ImportRule {
   why: string;
 }
 
-const settings = ["src/config.ts", "src/config-alarms.ts", "src/role.ts"];
+const settings = ["src/config.ts", "src/config-alarms.ts", "src/config-zones.ts", "src/role.ts"];
 
 /** The files of src/nodes/ itself, and what nodes with accounts' files on their own disks share. */
 const everyNode = [
@@ -272,6 +272,22 @@ export const importRules: ImportRule[] = [
     why: "hosting depends neither on domain names nor on the processes that serve or run it",
   },
   {
+    from: "src/zones/",
+    allowed: [
+      "src/lib/",
+      "src/db/",
+      "src/dns/",
+      "src/locks/",
+      "src/progress/",
+      "src/domains/",
+      "src/use-case/",
+      "src/context.ts",
+      "src/errors.ts",
+    ],
+    allowedInTests: [],
+    why: "zones place orders about names, which know no zones",
+  },
+  {
     from: "src/api/",
     allowed: [
       "src/metrics/",
@@ -285,6 +301,8 @@ export const importRules: ImportRule[] = [
       "src/events/",
       "src/hosting/",
       "src/webhooks/",
+      "src/zones/",
+      "src/dns/",
       "src/watch/",
       "src/checks/",
       "src/locks/",
@@ -312,6 +330,8 @@ export const importRules: ImportRule[] = [
       "src/events/",
       "src/hosting/",
       "src/webhooks/",
+      "src/zones/",
+      "src/dns/",
       "src/watch/",
       "src/alarms.ts",
       "src/build-context.ts",
@@ -336,6 +356,7 @@ export const importRules: ImportRule[] = [
       "src/registry/registries.ts",
       "src/config.ts",
       "src/config-alarms.ts",
+      "src/config-zones.ts",
       "src/context.ts",
     ],
     allowedInTests: [],
