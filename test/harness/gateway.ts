@@ -31,6 +31,7 @@ import type { RegistryProfile } from "#registry/registries.ts";
 import { createReseller } from "#resellers/create.ts";
 import { createKey, type KeyWithSecret, type NewKey } from "#resellers/keys.ts";
 import { setProfile } from "#resellers/profile.ts";
+import { recordZoneSettings } from "#zones/settings.ts";
 import { type SandboxRegistry, startSandboxRegistry } from "../../sandbox/registry/server.ts";
 import type { Settings } from "../../sandbox/registry/settings.ts";
 import { type Scope, testDatabase } from "./database.ts";
@@ -213,6 +214,7 @@ export async function startTestGateway(scope: Scope, options: GatewayOptions = {
     ...usualSettings,
     ...options.context,
   };
+  await recordZoneSettings(context);
   const agents = createTestAgents(context, closers);
   if (node) await agents.addNode(node);
   return runGateway(context, {
