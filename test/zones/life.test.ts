@@ -39,11 +39,11 @@ test("the zone of a name that was transferred away is frozen, and served for 14 
   await leave(zoneName, "transferred");
   const [zone] = await rows();
   assert.equal(zone?.state, "Leaving");
-  assert.equal((zone?.ends_at as Date).getTime() - (zone?.updated_at as Date).getTime(), 14 * day);
+  assert.equal(Number(zone?.ends_at) - Number(zone?.updated_at), 14 * day);
   assert.deepEqual(zone?.next_step_at, zone?.ends_at);
   const shown = assertStatus(await call("GET", "dns"), 200).body as { state: string; until: string };
   assert.equal(shown.state, "Leaving");
-  assert.equal(shown.until, (zone?.ends_at as Date).toISOString());
+  assert.deepEqual(new Date(shown.until), zone?.ends_at);
   for (const [method, path, body] of [
     ["PATCH", "records", aRecord],
     ["PUT", "records", aRecord],

@@ -191,13 +191,13 @@ function place(
   id?: string,
 ): Placed {
   const { subname, text } = textOf(given);
-  const parsed = atField("", () =>
-    parseRecordSet(zone, { subname, type: given.type, ttl: given.ttl, records: [text] }),
-  );
+  const { type, ttl: wantedTtl } = given;
+  const names = { subname: "record_name", "records/0": "content" };
+  const parsed = atField("", () => parseRecordSet(zone, { subname, type, ttl: wantedTtl, records: [text] }), names);
   const present = own.map((set) => ({ ...toRecordSet(set as StoredSet), ids: [...(set.ids ?? [])] }) as Identified);
   const before = present.find((set) => keyOf(set) === keyOf(parsed));
   const canonical = parsed.records[0]!;
-  const ttl = given.ttl ?? before?.ttl ?? parsed.ttl;
+  const ttl = wantedTtl ?? before?.ttl ?? parsed.ttl;
   const isThere = before?.records.includes(canonical) ?? false;
   const set: Identified = {
     ...parsed,
