@@ -59,7 +59,7 @@ const nothing = { isAuthoritative: false, answers: [], authority: [], additional
 export function createResponder(options: ResponderOptions): (bytes: Buffer, peer: Peer) => Promise<Buffer | undefined> {
   return async (bytes, peer) => {
     const header = readHeader(bytes);
-    // Whoever answers responses can be made to talk to another server for ever.
+    // Two servers that answer responses would never stop.
     if (!header || (header.flags & flag.response) !== 0) return undefined;
     const request = readRequest(bytes, header);
     const isAnswered = options.answered.check(peer.address, addressFamily(peer.address));

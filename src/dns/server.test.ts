@@ -137,7 +137,7 @@ describe("over UDP", () => {
     assert.deepEqual(answers[0]!.answers, []);
   });
 
-  test("what is asked wrongly is told so", async (t) => {
+  test("a message that is no question here gets the code that says why", async (t) => {
     const { port } = await start(t);
     const twice = parseMessage(question("www.example.com."));
     twice.questions.push(twice.questions[0]!);
