@@ -5,6 +5,7 @@ import { parseRdata, printRdata, type RecordType, recordTypes } from "#dns/forms
 import { tokensOf } from "#dns/master-file.ts";
 import { FormProblem } from "#dns/names.ts";
 import { recordTexts } from "#dns/test-records.ts";
+import { seed } from "../../test/properties/seed.ts";
 
 const rdataOf = (type: RecordType, text: string) => parseRdata(type, tokensOf(text));
 const canonical = (type: RecordType, text: string) => printRdata(type, rdataOf(type, text));
@@ -18,6 +19,7 @@ for (const type of recordTypes) {
         assert.deepEqual(rdataOf(type, printed), rdata);
         assert.equal(canonical(type, printed), printed);
       }),
+      { seed },
     );
   });
 }

@@ -106,3 +106,20 @@ export function nameFromWire(bytes: Buffer, start: number): { name: string; end:
   }
   return { name: `${labels.join(".")}.`, end: offset + 1 };
 }
+
+/** The zones that a name may be in, the longest first: itself and all names above it that two labels have. */
+export function zoneNamesFor(name: string): string[] {
+  const labels = name.split(".").filter((label) => label !== "");
+  return labels.map((_label, index) => labels.slice(index).join(".")).filter(isDomainName);
+}
+
+/** The absolute text of a name in wire form, in lower case; bytes that our names cannot have are escaped. */
+export function wireNameText(name: Buffer): string {
+  const labels: string[] = [];
+  for (let offset = 0; name[offset]! > 0; offset += 1 + name[offset]!) {
+    const bytes = name.subarray(offset + 1, offset + 1 + name[offset]!);
+    const label = bytes.toString("latin1").toLowerCase();
+    labels.push(label.replace(/[^a-z0-9_*-]/g, (byte) => `\\${String(byte.charCodeAt(0)).padStart(3, "0")}`));
+  }
+  return `${labels.join(".")}.`;
+}

@@ -70,7 +70,7 @@ describe("a zone has limits:", () => {
     assert.throws(() => checkZone(zone, setsOf(addresses(101))), isAt("a/A"));
   });
 
-  test("records", () => {
+  test("records in all", () => {
     const limits = Object.assign({}, zoneLimitsDefault, { zoneRecordsMax: 2 });
     checkZone(zone, setsOf(["a A 192.0.2.1", "b A 192.0.2.1"]), limits);
     assert.throws(

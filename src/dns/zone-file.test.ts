@@ -5,6 +5,7 @@ import { ZoneFileProblem } from "#dns/master-file.ts";
 import { parseRecordSet } from "#dns/records.ts";
 import { plainSets } from "#dns/test-records.ts";
 import { parseZoneFile, printZoneFile } from "#dns/zone-file.ts";
+import { seed } from "../../test/properties/seed.ts";
 
 const zone = "example.com";
 const head = {
@@ -23,6 +24,7 @@ test("what is printed is read again as the same sets", () => {
         [3, 4, 5],
       );
     }),
+    { seed },
   );
 });
 
@@ -57,6 +59,7 @@ test("any text is either read or refused with a line", () => {
         }
       },
     ),
+    { seed },
   );
 });
 
