@@ -22,7 +22,7 @@ const roles: Record<string, () => Promise<void>> = {
   dns: async () => {
     const [{ startDnsRole }, { loadDnsConfig }] = await Promise.all([
       import("../src/zones/role.ts"),
-      import("../src/config.ts"),
+      import("../src/config-dns.ts"),
     ]);
     await runRole(() => startDnsRole(loadDnsConfig()));
   },

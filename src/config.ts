@@ -62,7 +62,6 @@ export interface Config {
   status: StatusSettings;
   /** Where the agents of hosting nodes reach this gateway; undefined: nowhere. */
   agentEndpoint: AgentEndpointConfig | undefined;
-  /** The zones of names, and where role `dns` answers. */
   zones: ZonesConfig;
   /** Folders whose disks are watched, in addition to those that a process writes to. */
   diskFolders: string[];
@@ -196,7 +195,7 @@ function readDrain({ integer, mistakes }: Reader): number {
   return drainMs;
 }
 
-function readStatus({ optional, list, integer, mistakes }: Reader): StatusSettings {
+export function readStatus({ optional, list, integer, mistakes }: Reader): StatusSettings {
   const host = oneAddress(optional("DEEDHOUSE_METRICS_HOST") ?? "127.0.0.1");
   const isOpen = optional("DEEDHOUSE_METRICS_PORT") !== undefined;
   const ranges = list("DEEDHOUSE_METRICS_ALLOW");
@@ -313,20 +312,6 @@ export function readConfig(environment: NodeJS.ProcessEnv): { config: Config; mi
     alarmChannels: readAlarmChannels(reader, webhookPlainHttp),
   };
   return { config, mistakes };
-}
-
-/** The settings of the role `dns`, which opens no secret. */
-export type DnsConfig = Pick<Config, "logLevel" | "databaseUrl" | "zones" | "status">;
-
-/** @throws WrongSetting that lists every mistake, one per line */
-export function loadDnsConfig(environment: NodeJS.ProcessEnv = process.env): DnsConfig {
-  const reader = createReader(environment);
-  return reader.finish({
-    logLevel: reader.text("DEEDHOUSE_LOG_LEVEL", "info"),
-    databaseUrl: reader.text("DATABASE_URL"),
-    zones: readZones(reader),
-    status: readStatus(reader),
-  });
 }
 
 /** The settings of the role `node`. */

@@ -28,7 +28,7 @@ CREATE TABLE zones (
   record_count integer NOT NULL DEFAULT 0,
   served_revision bigint NOT NULL DEFAULT 0,
   served_at timestamptz,
-  -- When its reseller was told that it is served.
+  -- The time of its last event `zone.served`.
   told_at timestamptz,
   -- What each public server showed last.
   shown jsonb NOT NULL DEFAULT '[]',

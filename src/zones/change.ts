@@ -132,7 +132,7 @@ export async function writeSets(
 }
 
 /** Whether the caller only asks what would happen. @throws ApiError `bad_request` */
-export function isDryRun({ query }: UseCaseRequest): boolean {
+function isDryRun({ query }: UseCaseRequest): boolean {
   const given = query.get("dry_run") ?? "false";
   if (given !== "true" && given !== "false") throw invalidField("dry_run", "Give true or false.");
   return given === "true";

@@ -55,7 +55,7 @@ const setShape = Type.Object(
   { title: "RecordsOfChange" },
 );
 
-export const differenceShape = Type.Object(
+const differenceShape = Type.Object(
   { added: Type.Array(setShape), removed: Type.Array(setShape) },
   { title: "ZoneDifference" },
 );

@@ -1,10 +1,10 @@
-/** The step of a zone: asks the name servers what they serve, and says so; then orders the delegation to them, if that is wanted. */
-import { Resolver } from "node:dns/promises";
+/** The step of a zone: asks the name servers what they serve, writes it, and then orders the delegation to them for who asked. */
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { nameserversKind } from "#domains/kinds/nameservers.ts";
 import { insertOrder } from "#domains/orders/place.ts";
 import { ApiError } from "#errors.ts";
+import { askSerial } from "#lib/net/name-lookups.ts";
 import { newOrderCode } from "#lib/order-code.ts";
 import type { ShownServer } from "#zones/rows.ts";
 import { zoneStates } from "#zones/states.ts";
@@ -12,7 +12,6 @@ import { zoneStates } from "#zones/states.ts";
 /** After a change the servers are asked again after these times, each twice the one before. */
 const checkFirstMs = 20;
 const checkMsMax = 60_000;
-const answerMsMax = 2_000;
 /** An event each time would drown the others where a program changes a zone all day. */
 const toldSecondsMin = 60;
 const orderRetryMs = 60_000;
@@ -115,7 +114,8 @@ export async function advanceZone(context: Context, id: number, signal: AbortSig
 
 async function check({ database, clock, zones }: Context, zone: Zone, signal: AbortSignal): Promise<void> {
   const { id, revision, version, checks } = zone;
-  const answer = await askSerial(zones, zone.domain_name, signal);
+  const { serial, problem: code } = await askSerial(zones, zone.domain_name, signal);
+  const answer = { serial, problem: code && `It did not answer as it should: ${code}.` };
   const now = clock.now();
   // The one public server has all the names, until servers are added.
   const shown = JSON.stringify(zone.name_servers.map((name): ShownServer => ({ name, ...answer })));
@@ -129,26 +129,6 @@ async function check({ database, clock, zones }: Context, zone: Zone, signal: Ab
 
 /** Compares serials as RFC 1982 §3.2 does. */
 export const isAtLeast = (serial: number, wanted: number): boolean => (serial - wanted) >>> 0 < 2 ** 31;
-
-async function askSerial(
-  { host, port }: Context["zones"],
-  name: string,
-  signal: AbortSignal,
-): Promise<Omit<ShownServer, "name">> {
-  const resolver = new Resolver({ timeout: answerMsMax, tries: 1 });
-  const cancel = () => resolver.cancel();
-  signal.addEventListener("abort", cancel, { once: true });
-  try {
-    resolver.setServers([host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`]);
-    const { serial } = await resolver.resolveSoa(name);
-    return { serial, problem: null };
-  } catch (error) {
-    const { code = "unknown" } = error as NodeJS.ErrnoException;
-    return { serial: null, problem: `It did not answer as it should: ${code}.` };
-  } finally {
-    signal.removeEventListener("abort", cancel);
-  }
-}
 
 /** The order is placed in the transaction that forgets the wish, so it is placed once. */
 async function orderDelegation(context: Context, zone: Zone): Promise<void> {

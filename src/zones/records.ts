@@ -26,7 +26,7 @@ const recordsField = Type.Array(Type.String(), {
 });
 const setFields = { ttl: ttlField, records: recordsField };
 const setBody = Type.Object(setFields);
-export const setInput = Type.Object(
+const setInput = Type.Object(
   {
     subname: Type.String({
       description: "Relative to the name; `@` is the name itself, `*` a wildcard.",

@@ -1,4 +1,4 @@
-import type { DnsConfig } from "#config.ts";
+import type { DnsConfig } from "#config-dns.ts";
 import { createDatabase } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
 import { startDnsServer } from "#dns/server.ts";

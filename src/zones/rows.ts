@@ -23,7 +23,7 @@ export const zoneColumns = {
 export type ZoneRow = RowOf<typeof zoneColumns>;
 
 /** SQL: the columns of a row of `zones`. @param table its name in the statement, with a dot */
-export const zoneSql = (table = "") =>
+const zoneSql = (table = "") =>
   Object.keys(zoneColumns)
     .map((name) => `${table}${name}`)
     .join(", ");

@@ -2,24 +2,22 @@
 import { stateTable } from "#progress/state-table.ts";
 
 export const zoneStates = ["Publishing", "Active", "Leaving", "Withdrawn"] as const;
-export type ZoneState = (typeof zoneStates)[number];
+type ZoneState = (typeof zoneStates)[number];
 
 /** Triggers on names write `left`, `ended` and `back` (db/functions/zone-follows.sql, zones-leave.sql). */
-export const zoneEvents = [
+type ZoneEvent =
   /** Every name server that counts shows its newest version. */
-  "served",
-  "changed",
+  | "served"
+  | "changed"
   /** The name has left the portfolio, and the zone is served for a while. */
-  "left",
+  | "left"
   /** The name is back in the same portfolio. */
-  "back",
+  | "back"
   /** That while is over, another account has the name, or the zone is deleted. */
-  "ended",
-  "restored",
-] as const;
-export type ZoneEvent = (typeof zoneEvents)[number];
+  | "ended"
+  | "restored";
 
-export const { transitions: zoneTransitions, next: nextZoneState } = stateTable<ZoneState, ZoneEvent>([
+export const { transitions: zoneTransitions } = stateTable<ZoneState, ZoneEvent>([
   ["Z1", "Publishing", "served", "Active"],
   ["Z2", ["Publishing", "Active"], "changed", "Publishing"],
   ["Z3", ["Publishing", "Active"], "left", "Leaving"],

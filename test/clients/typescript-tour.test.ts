@@ -11,6 +11,7 @@ import { ada } from "../harness/contacts.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { insertDomains } from "../harness/insert-domains.ts";
 import { methodsOf } from "./client-methods.ts";
+import { zones } from "./zone-tour.ts";
 
 const name = "toured.example";
 const identifier = "site.example";
@@ -20,7 +21,6 @@ const namesCount = 230;
 
 // Without the add grace period, a deleted name can be restored at once.
 const graceDays = { add: 0, renew: 0, autoRenew: 45, redemption: 30, pendingDelete: 5 };
-const zones = { nameServers: ["ns1.dns.test"], hostmaster: "hostmaster.dns.test", host: "127.0.0.1", port: 1 };
 const gateway = await startTestGateway({ after }, { node: true, sandbox: { graceDays }, context: { zones } });
 const { key, id: resellerId } = await gateway.addReseller();
 

@@ -8,7 +8,7 @@ export interface ImportRule {
   why: string;
 }
 
-const settings = ["src/config.ts", "src/config-alarms.ts", "src/config-zones.ts", "src/role.ts"];
+const settings = ["src/config.ts", "src/config-alarms.ts", "src/config-zones.ts", "src/config-dns.ts", "src/role.ts"];
 
 /** The files of src/nodes/ itself, and what nodes with accounts' files on their own disks share. */
 const everyNode = [
@@ -282,7 +282,7 @@ export const importRules: ImportRule[] = [
       "src/domains/",
       "src/metrics/metrics.ts",
       "src/use-case/",
-      "src/config.ts",
+      "src/config-dns.ts",
       "src/context.ts",
       "src/errors.ts",
       "src/role.ts",

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { systemClock, unixSeconds } from "#lib/clock.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { insertDomains } from "../harness/insert-domains.ts";
 import { assertCode, assertStatus, ourServers, startZoneStage, zoneName } from "./stage.ts";
@@ -7,7 +8,7 @@ import { assertCode, assertStatus, ourServers, startZoneStage, zoneName } from "
 // The table of docs/states.md: what happens to a zone when its name enters a portfolio, leaves it, or comes back.
 
 const day = 86_400_000;
-const later = (days: number) => new Date(Date.now() + days * day);
+const later = (days: number) => new Date(systemClock.now().getTime() + days * day);
 const aRecord = [{ subname: "www", type: "A", records: ["192.0.2.1"] }];
 
 test("a name that enters the portfolio with our name servers has a zone; with others it has none", async (t) => {
@@ -137,7 +138,7 @@ test("no zone is made above or below another one", async (t) => {
 test("each transaction that changes a zone has the next version, and a serial that never falls", async (t) => {
   const { enter, call, rows, sql } = await startZoneStage(t);
   await enter(zoneName, undefined, ourServers);
-  const seconds = Math.floor(Date.now() / 1000);
+  const seconds = unixSeconds(systemClock);
   const serials: number[] = [];
   for (let round = 0; round < 5; round++) {
     assertStatus(await call("PUT", "records/www/A", { records: [`192.0.2.${round}`] }), 202);

@@ -170,7 +170,7 @@ test("our name servers are ordered once they serve the zone, once and for the as
   assert.equal((await orders()).length, 1);
 });
 
-test("resellers are told of a zone: made, served, leaving and removed; served at most once a minute", async (t) => {
+test("a zone has an event when it is made, served, leaving and removed, and `zone.served` at most once a minute", async (t) => {
   const { enter, leave, call, startDns, sql } = await startPublishing(t);
   await startDns();
   await enter(zoneName, undefined, ourServers);

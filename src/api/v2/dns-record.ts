@@ -52,7 +52,6 @@ export interface DnsRecord {
   isManaged?: boolean;
 }
 
-/** The ids of the zone's own NS records begin here. */
 const apexTtlSeconds = 3_600;
 
 /** The records of a zone, without SOA. */
@@ -75,6 +74,7 @@ const withoutDot = (name: string) => (name === "." ? name : name.replace(/\.$/, 
 const withoutNumbers = { priority: null, service: null, weight: null, target: null, protocol: null, port: null };
 const serviceOwner = /^(_[^.]+)\._(tcp|udp|tls|sctp)(?:\.(.+))?$/;
 
+/** A record in the fields of its type; those of other types are null. */
 export function presentRecord({ id, owner, type, ttl, text }: DnsRecord): Static<typeof recordShape> {
   const record = { id, type, record_name: owner, ttl, content: text, ...withoutNumbers };
   const tokens = text.split(" ");
