@@ -1941,7 +1941,7 @@ CREATE OR REPLACE FUNCTION public.zone_create(name text, reseller bigint, made_b
  LANGUAGE plpgsql
 AS $function$
 DECLARE
-  made zones;
+  made record;
 BEGIN
   PERFORM pg_advisory_xact_lock(hashtext('zones'), hashtext(substring(name FROM '[^.]+\.[^.]+$')));
   INSERT INTO zones (label, domain_name, reseller_id, state, revision, serial, name_servers, hostmaster, created_at, updated_at, next_step_at)
@@ -1954,7 +1954,7 @@ BEGIN
       AND NOT EXISTS (SELECT FROM zones WHERE domain_name = ANY (names_at_and_above(name)) AND state <> 'Withdrawn')
       AND NOT EXISTS (SELECT FROM zones WHERE reverse(domain_name) COLLATE "C" > reverse(name) || '.'
         AND reverse(domain_name) COLLATE "C" < reverse(name) || '/' AND state <> 'Withdrawn')
-    RETURNING * INTO made;
+    RETURNING id, revision, serial INTO made;
   IF made.id IS NOT NULL THEN
     INSERT INTO zone_changes (zone_id, revision, serial, at, by, door)
       VALUES (made.id, made.revision, made.serial, made_at, made_by, made_at_door);
