@@ -1,4 +1,4 @@
-import { type Config, readStatus } from "#config.ts";
+import { type Config, childEnvironment, readStatus } from "#config.ts";
 import { readZones } from "#config-zones.ts";
 import { createReader } from "#lib/settings.ts";
 
@@ -6,8 +6,8 @@ import { createReader } from "#lib/settings.ts";
 export type DnsConfig = Pick<Config, "logLevel" | "databaseUrl" | "zones" | "status">;
 
 /** @throws WrongSetting that lists every mistake, one per line */
-export function loadDnsConfig(environment: NodeJS.ProcessEnv = process.env): DnsConfig {
-  const reader = createReader(environment);
+export function loadDnsConfig(): DnsConfig {
+  const reader = createReader(childEnvironment({}));
   return reader.finish({
     logLevel: reader.text("DEEDHOUSE_LOG_LEVEL", "info"),
     databaseUrl: reader.text("DATABASE_URL"),

@@ -53,7 +53,9 @@ function addShow(dns: Command, clock: Clock): void {
       const { name_servers: servers, ...fields } = zone;
       printFields(fields);
       printTable(servers, ["name", "serial", "is_current", "problem"]);
-      const rows = sets.flatMap(({ records, ...set }) => records.map((record) => ({ ...set, record })));
+      const rows = sets.flatMap(({ subname, ttl, type, records, managed_by: by }) =>
+        records.map((record) => ({ subname, ttl, type, record, ...(by !== null && { managed_by: by }) })),
+      );
       if (rows.length > 0) printTable(rows, recordColumns);
     }),
   );

@@ -84,15 +84,21 @@ export const readZone: UseCase = {
   },
 };
 
-const putBody = Type.Object({
-  sets: Type.Optional(checkedByHand(setsInput)),
-  delegate: Type.Optional(
-    Type.Boolean({ description: "Orders our name servers for the name, once they serve the zone.", examples: [true] }),
-  ),
-  restore: Type.Optional(
-    Type.Boolean({ description: `Brings back the zone that you deleted in the last ${restorableDays} days.` }),
-  ),
-});
+const putBody = Type.Object(
+  {
+    sets: Type.Optional(checkedByHand(setsInput)),
+    delegate: Type.Optional(
+      Type.Boolean({
+        description: "Orders our name servers for the name, once they serve the zone.",
+        examples: [true],
+      }),
+    ),
+    restore: Type.Optional(
+      Type.Boolean({ description: `Brings back the zone that you deleted in the last ${restorableDays} days.` }),
+    ),
+  },
+  { examples: [{ sets: [{ subname: "www", type: "A", ttl: 3600, records: ["192.0.2.1"] }], delegate: true }] },
+);
 
 const lockName = statement(
   "zone-put-lock-name",

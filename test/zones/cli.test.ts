@@ -1,19 +1,26 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { test } from "node:test";
-import { runCli } from "../../client/testing/run-cli.ts";
+import { fileURLToPath } from "node:url";
 import { clientEnvironment } from "../harness/gateway.ts";
 import { quickFolder } from "../harness/quick-folder.ts";
 import { startZoneStage, zoneName } from "./stage.ts";
+
+const entry = fileURLToPath(new URL("../../bin/deedhouse.ts", import.meta.url));
 
 test("deedhouse dns makes a zone, changes its records, and shows what has changed", async (t) => {
   const { gateway, reseller, enter, sql } = await startZoneStage(t);
   await enter(zoneName);
   const env = clientEnvironment(gateway, reseller);
   const dns = async (...args: string[]) => {
-    const { exitCode, stdout, stderr } = await runCli(gateway.url, ["dns", ...args], { env });
-    return { exitCode, stdout, stderr };
+    const child = spawn(process.execPath, [entry, "dns", ...args], { env });
+    const [stdout, stderr] = [child.stdout, child.stderr].map((stream) => text(stream));
+    const [exitCode] = (await once(child, "close")) as [number];
+    return { exitCode, stdout: await stdout!, stderr: await stderr! };
   };
   const done = async (...args: string[]) => {
     const ended = await dns(...args);

@@ -61,8 +61,9 @@ export const readDnsRecord: UseCase = {
   },
 };
 
-const createBody = Type.Object({ ...recordFields, type: Type.String({ examples: ["A"] }) });
-const updateBody = Type.Object(recordFields);
+const example = { type: "A", record_name: "www", ttl: 3600, content: "192.0.2.1" };
+const createBody = Type.Object({ ...recordFields, type: Type.String({ examples: ["A"] }) }, { examples: [example] });
+const updateBody = Type.Object(recordFields, { examples: [{ content: "192.0.2.2" }] });
 
 /** POST /v2/dns/<domain_name>/records: it joins its set, and its TTL becomes the set's. */
 export const createDnsRecord: UseCase = {
@@ -132,7 +133,7 @@ export const updateDnsRecord: UseCase = {
 
 /** DELETE /v2/dns/<domain_name>/records/<record_id> */
 export const deleteDnsRecord: UseCase = {
-  errors: [...changeErrors, "record_not_found", "record_managed"],
+  errors: [...changeErrors.filter((code) => code !== "bad_request"), "record_not_found", "record_managed"],
   scope: "dns:update",
   docs: {
     operation: "deleteDnsRecord",
