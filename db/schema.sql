@@ -1147,6 +1147,7 @@ TABLE zone_settings
   name_servers text[] NOT NULL DEFAULT '{}'::text[]
   hostmaster text NOT NULL DEFAULT ''::text
   leaving_days integer NOT NULL DEFAULT 14
+  are_applied boolean NOT NULL DEFAULT true
   CONSTRAINT zone_settings_is_only_check CHECK (is_only)
   CONSTRAINT zone_settings_pkey PRIMARY KEY (is_only)
 
@@ -1185,7 +1186,7 @@ TABLE zones
   CREATE INDEX zones_below ON public.zones USING btree (reverse(domain_name)) WHERE (state <> 'Withdrawn'::text)
   CREATE INDEX zones_name ON public.zones USING btree (domain_name, id)
   CREATE INDEX zones_next_step ON public.zones USING btree (next_step_at) WHERE (next_step_at IS NOT NULL)
-  CREATE INDEX zones_withdrawn ON public.zones USING btree (withdrawn_at) WHERE (withdrawn_at IS NOT NULL)
+  CREATE INDEX zones_withdrawn ON public.zones USING btree (withdrawn_at) WHERE ((withdrawn_at IS NOT NULL) AND (record_count > 0))
   CREATE UNIQUE INDEX zones_live ON public.zones USING btree (domain_name) WHERE (state <> 'Withdrawn'::text)
   CREATE TRIGGER count_version BEFORE UPDATE OF state, revision, serial, name_servers, hostmaster, checks, delegated_by, ends_at, next_step_at ON public.zones FOR EACH ROW EXECUTE FUNCTION count_version()
   CREATE TRIGGER row_is_due AFTER INSERT OR UPDATE OF next_step_at ON public.zones FOR EACH ROW WHEN ((new.next_step_at <= GREATEST((clock_timestamp() + '00:00:01'::interval), new.updated_at))) EXECUTE FUNCTION row_is_due('zones')
@@ -1977,6 +1978,7 @@ BEGIN
   IF others IS NOT NULL THEN
     DELETE FROM zone_sets WHERE zone_id = ANY (others);
     DELETE FROM zone_changes WHERE zone_id = ANY (others);
+    UPDATE zones SET record_count = 0 WHERE id = ANY (others) AND record_count > 0;
   END IF;
   UPDATE zones SET state = 'Publishing', ends_at = NULL, checks = 0, next_step_at = now(), updated_at = now()
     WHERE domain_name = name AND reseller_id = reseller AND state = 'Leaving';

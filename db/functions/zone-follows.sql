@@ -11,6 +11,7 @@ BEGIN
   IF others IS NOT NULL THEN
     DELETE FROM zone_sets WHERE zone_id = ANY (others);
     DELETE FROM zone_changes WHERE zone_id = ANY (others);
+    UPDATE zones SET record_count = 0 WHERE id = ANY (others) AND record_count > 0;
   END IF;
   UPDATE zones SET state = 'Publishing', ends_at = NULL, checks = 0, next_step_at = now(), updated_at = now()
     WHERE domain_name = name AND reseller_id = reseller AND state = 'Leaving';

@@ -7,7 +7,9 @@ CREATE TABLE zone_settings (
   is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
   name_servers text[] NOT NULL DEFAULT '{}',
   hostmaster text NOT NULL DEFAULT '',
-  leaving_days integer NOT NULL DEFAULT 14
+  leaving_days integer NOT NULL DEFAULT 14,
+  -- Whether all zones have these name servers.
+  are_applied boolean NOT NULL DEFAULT true
 );
 INSERT INTO zone_settings DEFAULT VALUES;
 
@@ -47,7 +49,7 @@ CREATE TABLE zones (
 CREATE UNIQUE INDEX zones_live ON zones (domain_name) WHERE state <> 'Withdrawn';
 CREATE INDEX zones_below ON zones (reverse(domain_name) COLLATE "C") WHERE state <> 'Withdrawn';
 CREATE INDEX zones_name ON zones (domain_name, id);
-CREATE INDEX zones_withdrawn ON zones (withdrawn_at) WHERE withdrawn_at IS NOT NULL;
+CREATE INDEX zones_withdrawn ON zones (withdrawn_at) WHERE withdrawn_at IS NOT NULL AND record_count > 0;
 CREATE INDEX zones_next_step ON zones (next_step_at) WHERE next_step_at IS NOT NULL;
 
 CREATE TRIGGER count_version

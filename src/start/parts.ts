@@ -314,6 +314,9 @@ export class Parts {
       "--control-port",
       String(ports[controlPort]),
       ...suffixes.flatMap((suffix) => ["--suffix", suffix]),
+      ...nameServers
+        .filter((host) => suffixes.some((suffix) => host.split(".").at(-1) === suffix))
+        .flatMap((host) => ["--name-server", host]),
       ...Object.entries(models).flatMap(([name, value]) => ["--setting", `${name}=${value}`]),
     ];
   }

@@ -5,7 +5,7 @@ import { sleep } from "#lib/clock.ts";
 
 const record = statement(
   "zone-settings",
-  `UPDATE zone_settings SET name_servers = $name_servers::text[], hostmaster = $hostmaster
+  `UPDATE zone_settings SET name_servers = $name_servers::text[], hostmaster = $hostmaster, are_applied = false
    WHERE (name_servers, hostmaster) IS DISTINCT FROM ($name_servers::text[], $hostmaster::text)`,
   {},
 );
@@ -22,7 +22,7 @@ const renew = statement(
   "zones-take-settings",
   `WITH old AS (
      SELECT zones.id FROM zones, zone_settings AS settings
-     WHERE state <> 'Withdrawn' AND cardinality(settings.name_servers) > 0
+     WHERE NOT settings.are_applied AND state <> 'Withdrawn' AND cardinality(settings.name_servers) > 0
        AND (zones.name_servers, zones.hostmaster) IS DISTINCT FROM (settings.name_servers, settings.hostmaster)
      ORDER BY zones.id LIMIT ${zonesPerSecond} FOR NO KEY UPDATE OF zones SKIP LOCKED),
    changed AS (
@@ -36,11 +36,22 @@ const renew = statement(
   { changed: "int8" },
 );
 
+// Once more after all of them, so that a zone that was locked meanwhile is not left out.
+const noteApplied = statement(
+  "zone-settings-applied",
+  `UPDATE zone_settings AS settings SET are_applied = true
+   WHERE NOT are_applied AND (cardinality(settings.name_servers) = 0 OR NOT EXISTS (
+     SELECT FROM zones WHERE state <> 'Withdrawn'
+       AND (zones.name_servers, zones.hostmaster) IS DISTINCT FROM (settings.name_servers, settings.hostmaster)))`,
+  {},
+);
+
 /** Gives all zones the name servers that are set now, no faster than the servers take them. */
 export async function renewZones({ database, clock }: Pick<Context, "database" | "clock">): Promise<void> {
   for (let second = 0; second < secondsMax; second++) {
     const [row] = await database.query(renew, { now: clock.now() });
-    if (!row || row.changed < zonesPerSecond) return;
+    if (!row || row.changed < zonesPerSecond) break;
     await sleep(1_000);
   }
+  await database.query(noteApplied, {});
 }

@@ -203,7 +203,7 @@ test("the examples about zones are answered as documented", async () => {
   const params = { domain_name: "zoned.example" };
   await play(v1, "createZone", { params, expects: 202 });
   await play(v1, "readZone", { params, expects: 200 });
-  await play(v1, "setRecordSet", { params, expects: 202 });
+  await play(v1, "setRecordSet", { params, expects: 200 });
   await play(v1, "readRecordSet", { params, expects: 200 });
   await play(v1, "listRecords", { params, expects: 200 });
   const changed = await play(v1, "deleteRecordSet", { params, expects: 202 });
@@ -211,6 +211,9 @@ test("the examples about zones are answered as documented", async () => {
   await play(v1, "replaceRecords", { params, expects: 200 });
   await play(v1, "listZoneChanges", { params, expects: 200 });
   await play(v1, "readZoneChange", { params: { ...params, change_id: lastOf(changed) }, expects: 200 });
+  // Whatever has become of it in the examples about names.
+  await runSql(v1.gateway.databaseUrl, "DELETE FROM domains WHERE domain_name = 'hello.example'");
+  await insertDomains(v1.gateway.databaseUrl, v1.reseller, ["hello.example"]);
   await v1.gateway.send(v1.reseller, "PUT", "/domains/hello.example/dns", { body: {} });
   await play(v1, "deleteZone", { expects: 202 });
 });

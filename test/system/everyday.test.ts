@@ -49,7 +49,7 @@ test("prints all addresses, the key and its secret, and three commands to paste"
   assert.match(told, new RegExp(`export DEEDHOUSE_URL=${url} DEEDHOUSE_API_KEY=${key} DEEDHOUSE_API_SECRET=${secret}`));
   assert.match(told, /npx deedhouse domains register hello\.example --wait/);
   assert.match(told, new RegExp(`npx deedhouse hosting create hello\\.example --pack ${packId}`));
-  assert.deepEqual(Object.keys(pids).sort(), ["api", "node", "postgres", "registry", "worker"]);
+  assert.deepEqual(Object.keys(pids).sort(), ["api", "dns", "node", "postgres", "registry", "worker"]);
 });
 
 test("api, worker and node say that they are ready where their metrics are", async () => {

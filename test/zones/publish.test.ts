@@ -196,7 +196,9 @@ test("other name servers change every zone, with a serial of its own, and no del
   await enter(zoneName, undefined, ourServers);
   assertStatus(await call("PATCH", "records", aRecord("192.0.2.1"), wait), 200);
   const [before] = await rows();
-  await sql("UPDATE zone_settings SET name_servers = '{ns9.dns.test}', hostmaster = 'root.dns.test'");
+  await sql(
+    "UPDATE zone_settings SET name_servers = '{ns9.dns.test}', hostmaster = 'root.dns.test', are_applied = false",
+  );
   await sql("UPDATE chores SET next_step_at = now() WHERE name = 'zone-settings'");
   for (;;) {
     const [row] = await rows();
