@@ -42,7 +42,8 @@ function addShow(dns: Command, clock: Clock): void {
   const show = dns
     .command("show <domain-name>")
     .description("show a zone and its records")
-    .option("--json", "print JSON: the zone, and its sets of records");
+    .option("--json", "print JSON: the zone, and its sets of records")
+    .addHelpText("after", "\nExample:\n  deedhouse dns show example.com");
   addConnectionOptions(show).action(
     guarded(async (domainName: string, options: ConnectionOptions & { json?: boolean }) => {
       const client = await openClient(options, clock);
@@ -65,7 +66,8 @@ function addCreate(dns: Command, clock: Clock): void {
   const create = dns
     .command("create <domain-name>")
     .description("make a zone for one of your domain names")
-    .option("--delegate", "order our name servers for it, once they serve it");
+    .option("--delegate", "order our name servers for it, once they serve it")
+    .addHelpText("after", "\nExample:\n  deedhouse dns create example.com --delegate");
   addWriteOptions(create).action(
     guarded(async (domainName: string, options: WriteOptions) => {
       const { delegate } = options;
@@ -100,7 +102,8 @@ Examples:
 function addAdd(dns: Command, clock: Clock): void {
   const add = dns
     .command("add <domain-name> <subname> <type> <records...>")
-    .description("add records to those of one name and type");
+    .description("add records to those of one name and type")
+    .addHelpText("after", "\nExample:\n  deedhouse dns add example.com www A 192.0.2.3");
   addWriteOptions(add).action(
     guarded(async (domainName: string, subname: string, type: string, records: string[], options: WriteOptions) => {
       await change(domainName, options, clock, async (client, more) => {
@@ -118,7 +121,8 @@ function addRemove(dns: Command, clock: Clock): void {
   const remove = dns
     .command("rm <domain-name> <subname> <type>")
     .argument("[records...]", "those that go; by default all of this name and type")
-    .description("remove records of one name and type");
+    .description("remove records of one name and type")
+    .addHelpText("after", "\nExample:\n  deedhouse dns rm example.com www A 192.0.2.3");
   addWriteOptions(remove).action(
     guarded(async (domainName: string, subname: string, type: string, records: string[], options: WriteOptions) => {
       await change(domainName, options, clock, async (client, more) => {
@@ -153,7 +157,8 @@ function addImport(dns: Command, clock: Clock): void {
   const command = dns
     .command("import <domain-name> <file>")
     .description("replace all records of a zone by those of a zone file")
-    .option("--yes", "do not ask");
+    .option("--yes", "do not ask")
+    .addHelpText("after", "\nExample:\n  deedhouse dns import example.com example.zone");
   addWriteOptions(command).action(
     guarded(async (domainName: string, file: string, options: WriteOptions) => {
       const text = await readZoneFile(file);
@@ -174,7 +179,10 @@ async function readZoneFile(file: string): Promise<string> {
 }
 
 function addExport(dns: Command, clock: Clock): void {
-  const command = dns.command("export <domain-name>").description("print a zone as a zone file");
+  const command = dns
+    .command("export <domain-name>")
+    .description("print a zone as a zone file")
+    .addHelpText("after", "\nExample:\n  deedhouse dns export example.com >example.zone");
   addConnectionOptions(command).action(
     guarded(async (domainName: string, options: ConnectionOptions) => {
       const { data } = await (await openClient(options, clock)).zones.records.exportFile(domainName);
@@ -184,7 +192,10 @@ function addExport(dns: Command, clock: Clock): void {
 }
 
 function addHistory(dns: Command, clock: Clock): void {
-  const history = dns.command("history <domain-name>").description("list the changes of a zone, the newest first");
+  const history = dns
+    .command("history <domain-name>")
+    .description("list the changes of a zone, the newest first")
+    .addHelpText("after", "\nExample:\n  deedhouse dns history example.com");
   addConnectionOptions(addListOptions(history)).action(
     guarded(async (domainName: string, options: ConnectionOptions & ListOptions) => {
       const list = (await openClient(options, clock)).zones.changes(domainName);
