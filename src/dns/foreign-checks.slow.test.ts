@@ -9,13 +9,12 @@ import fc from "fast-check";
 import { parseRecordSet, RecordProblem, type RecordSet } from "#dns/records.ts";
 import { checkZone } from "#dns/rules.ts";
 import { soaRecord } from "#dns/served-zone.ts";
+import { whyWithout } from "#dns/test-programs.ts";
 import { plainSets, recordTexts } from "#dns/test-records.ts";
 import { printZoneFile } from "#dns/zone-file.ts";
 import { seed } from "../../test/properties/seed.ts";
 
 const zone = "example.com";
-const isMissing = (command: string, flag: string) => spawnSync(command, [flag]).error !== undefined;
-
 const checkers = [
   { package: "knot-dnssecutils", command: "kzonecheck", flag: "--version", options: ["-o", zone] },
   {
@@ -65,7 +64,7 @@ function parseZone(inputs: readonly Parameters<typeof parseRecordSet>[1][]): Rec
 }
 
 for (const { package: name, command, flag, options } of checkers) {
-  const skip = isMissing(command, flag) && `${name} is not installed`;
+  const skip = whyWithout(name, command, flag);
   test(`${command} loads every zone that is accepted`, { skip }, (t) => {
     const folder = mkdtempSync(join(tmpdir(), "deedhouse-zones-"));
     t.after(() => rmSync(folder, { recursive: true }));

@@ -140,12 +140,16 @@ const tlsa: Form = {
   print: (fields) => `${fields.number(1)} ${fields.number(1)} ${fields.number(1)} ${hexadecimal(fields.rest())}`,
 };
 
-/** RFC 8659 §4.2: an issuer's name or nothing, and parameters. */
 const issuerLabel = "[A-Za-z0-9]+(?:-+[A-Za-z0-9]+)*";
-const issuerParameter = `[ \\t]*${issuerLabel}[ \\t]*=[ \\t]*[!-:<-~]*[ \\t]*`;
-const issueValue = new RegExp(
-  `^[ \\t]*(?:${issuerLabel}(?:\\.${issuerLabel})*)?[ \\t]*(?:;(?:${issuerParameter}(?:;${issuerParameter})*|[ \\t]*))?$`,
-);
+const issuerName = new RegExp(`^(?:${issuerLabel}(?:\\.${issuerLabel})*)?$`);
+const issuerParameter = new RegExp(`^${issuerLabel}[ \\t]*=[ \\t]*[!-:<-~]*$`);
+
+/** RFC 8659 §4.2: the name of an authority or nothing, and parameters. */
+function isIssueValue(text: string): boolean {
+  const [name = "", ...parameters] = text.split(";").map((part) => part.replace(/^[ \t]+/, "").trimEnd());
+  const hasNone = parameters.length === 1 && parameters[0] === "";
+  return issuerName.test(name) && (hasNone || parameters.every((parameter) => issuerParameter.test(parameter)));
+}
 
 const caa: Form = {
   code: 257,
@@ -155,7 +159,7 @@ const caa: Form = {
     if (!/^[a-z0-9]{1,15}$/.test(tag)) throw new FormProblem("The tag is a word such as issue, issuewild or iodef.");
     const value = fields.string("value");
     const text = value.toString("latin1");
-    if (/^issue(?:wild)?$/.test(tag) && !issueValue.test(text)) {
+    if (/^issue(?:wild)?$/.test(tag) && !isIssueValue(text)) {
       throw new FormProblem(`The value of ${tag} is the name of an authority and parameters, or ";" (RFC 8659).`);
     }
     if (tag === "iodef" && !/^(?:mailto:|https?:\/\/)[!-~]+$/i.test(text)) {

@@ -15,6 +15,8 @@ export const apex = "@";
 /** RFC 1035 §2.3.4: 255 bytes on the wire, without the first length and the root. */
 const nameCharsMax = 253;
 const labelCharsMax = 63;
+/** Longer input is refused before its labels are converted. */
+const inputCharsMax = 1_024;
 
 const plainLabel = /^(?!..--)[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?$/;
 const asciiLabel = /^[A-Za-z0-9_-]+$/;
@@ -41,6 +43,7 @@ function parseLabel(label: string): string {
  */
 export function parseName(text: string, origin?: string): string {
   if (text === "") throw new FormProblem("A name is missing.");
+  if (text.length > inputCharsMax) throw new FormProblem(`A name has at most ${nameCharsMax} characters.`);
   if (text === ".") return ".";
   if (text === apex && origin !== undefined) return origin;
   const isAbsolute = text.endsWith(".");

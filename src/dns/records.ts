@@ -133,7 +133,8 @@ export function checkRecordSet({ owner, type, records }: RecordSet): void {
   if (isHostType && owner.includes("_") && !(owner === globalCatalog && type !== "MX")) {
     throw new RecordProblem("subname", `The owner of ${type} records is a host name, which has no underscore.`);
   }
-  const double = records.findIndex((record, index) => records.indexOf(record) < index);
+  const seen = new Set<string>();
+  const double = records.findIndex((record) => seen.size === seen.add(record).size);
   if (double !== -1) throw new RecordProblem(`records/${double}`, "The set has this record twice.");
   if (type === "CNAME" && records.length > 1) {
     throw new RecordProblem("records/1", "A name has one CNAME (RFC 2181 §10.1).");

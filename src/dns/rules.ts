@@ -40,7 +40,7 @@ export function checkZone(zone: string, sets: readonly RecordSet[], limits: Zone
   const tree = new ZoneTree(sets);
   for (const node of tree.nodes) checkCname(node);
   for (const set of sets) checkTargets(origin, tree, set);
-  for (const node of tree.nodes) checkDelegation(origin, tree, node);
+  for (const node of tree.nodes) if (node.sets.size > 0) checkDelegation(origin, tree, node);
 }
 
 function checkAmounts(origin: string, sets: readonly RecordSet[], limits: ZoneLimits): void {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { execFile, spawnSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
@@ -12,6 +12,7 @@ import { parseRecordSet } from "#dns/records.ts";
 import { type ServedZone, servedZone } from "#dns/served-zone.ts";
 import { type DnsLimits, startDnsServer } from "#dns/server.ts";
 import { FrameReader, frame } from "#dns/tcp-frames.ts";
+import { whyWithout } from "#dns/test-programs.ts";
 import { flag, type Message, parseMessage, rcode, writeMessage } from "#dns/wire.ts";
 import { parseRanges } from "#lib/net/address-ranges.ts";
 import { createManualClock } from "../../test/harness/manual-clock.ts";
@@ -314,9 +315,7 @@ describe("over TCP", () => {
   });
 });
 
-const hasDig = spawnSync("dig", ["-v"]).error === undefined;
-
-test("dig gets answers over UDP and TCP", { skip: !hasDig && "bind9-dnsutils is not installed" }, async (t) => {
+test("dig gets answers over UDP and TCP", { skip: whyWithout("bind9-dnsutils", "dig", "-v") }, async (t) => {
   const { port } = await start(t);
   const dig = async (...words: string[]) => {
     const fixed = ["@127.0.0.1", "-p", String(port), "+tries=1", "+noall", "+answer", "+comments"];

@@ -116,12 +116,16 @@ const peerAddress = (address: string | undefined): string => plainAddress(addres
 
 function answerDatagrams(udp: UdpSocket, respond: Respond, limits: DnsLimits, log: Log): void {
   let askedCount = 0;
+  let isOpen = true;
+  udp.once("close", () => {
+    isOpen = false;
+  });
   const answerOne = async (bytes: Buffer, from: RemoteInfo) => {
     askedCount += 1;
     try {
       const response = await respond(bytes, { address: peerAddress(from.address), isTcp: false });
       // It may be lost on its way, so an error here means no more than that.
-      if (response) udp.send(response, from.port, from.address, () => {});
+      if (response && isOpen) udp.send(response, from.port, from.address, () => {});
     } finally {
       askedCount -= 1;
     }
