@@ -7,7 +7,7 @@ import { runSql } from "./harness/sql.ts";
 const page = new URL("../docs/operating.md", import.meta.url);
 
 test("the operator's page has every setting of api and worker, and none that there is not", async () => {
-  const parts = ["config.ts", "config-alarms.ts", "config-nonces.ts"].map((name) =>
+  const parts = ["config.ts", "config-alarms.ts", "config-nonces.ts", "config-zones.ts"].map((name) =>
     readFile(new URL(`../src/${name}`, import.meta.url), "utf8"),
   );
   const source = (await Promise.all(parts)).join();

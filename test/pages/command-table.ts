@@ -8,6 +8,8 @@ const emptyDebian = "needs an empty Debian 12; npm run test:deploy runs it word 
 export const elsewhere: Readonly<Record<string, string>> = {
   "npm ci && npm start": "installs this folder again; .ci/run runs npm ci, and this test runs what npm start runs",
   "npm ci && npm test": "installs this folder again and runs this test; .ci/run runs both",
+  "dig @127.0.0.1 -p 7453 www.hello.example":
+    "needs dig, and the ports of npm start; test/zones/running.test.ts asks the same",
   "apt-get install -y git npm": "needs root; test/install/run.ts makes an empty Debian a node",
   "git clone <this repository> /opt/deedhouse && cd /opt/deedhouse && npm ci --omit=dev":
     "needs root and the repository",
