@@ -17,4 +17,5 @@ guard.reserve(keyId, "in-flight", timestamp);
 await guard.answered(keyId, "answered", timestamp);
 if (how === "jumping") clock.skip(-1);
 process.stdout.write(`${timestamp}\n`);
-setInterval(() => {}, 60_000);
+// Who forgets the guard loses its folder's lock with the next garbage collection.
+setInterval(() => guard.kept(), 60_000);
