@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { execFile, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { test } from "node:test";
@@ -15,7 +15,8 @@ import { startOwnServer } from "../harness/standby.ts";
 import composeSchema from "./schemas/compose-spec.json" with { type: "json" };
 import kubernetes from "./schemas/kubernetes.json" with { type: "json" };
 
-const settings = await readFile(join(repository, "src/config.ts"), "utf8");
+const sources = (await readdir(join(repository, "src"))).filter((name) => /^config(-[a-z]+)?\.ts$/.test(name));
+const settings = (await Promise.all(sources.map((name) => readFile(join(repository, "src", name), "utf8")))).join();
 /** A file can be the setting itself, or contain its value. */
 const isSetting = (name: string) =>
   [name, name.replace(/_FILE$/, "")].some((setting) => settings.includes(`"${setting}"`));
