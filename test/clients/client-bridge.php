@@ -117,6 +117,9 @@ final class Bridge
         if ($result instanceof PlacedOrder || $result instanceof PlacedAccount) {
             $this->placed = $result;
         }
+        if (is_string($result)) {
+            return ['data' => $result];
+        }
         return $result instanceof Answer ? [...get_object_vars($result), ...($statuses === [] ? [] : ['statuses' => $statuses])] : $result;
     }
 

@@ -214,7 +214,8 @@ export async function startTestGateway(scope: Scope, options: GatewayOptions = {
     ...usualSettings,
     ...options.context,
   };
-  await recordZoneSettings(context);
+  // A gateway without zones may be on the schema of a release that had none.
+  if (context.zones.nameServers.length > 0) await recordZoneSettings(context);
   const agents = createTestAgents(context, closers);
   if (node) await agents.addNode(node);
   return runGateway(context, {
