@@ -73,6 +73,8 @@ const forms: [RecordType, string, string, string?][] = [
     "001003666f6f076578616d706c65036f7267000000000400010004000100090268320568332d3139000400" + "04c0000201",
   ],
   ["HTTPS", "1 . alpn=h2 no-default-alpn ech=AAA=", "1 . alpn=h2 no-default-alpn ech=AAA="],
+  // RFC 7301 §3.1: the name of a protocol has 1 to 255 bytes.
+  ["HTTPS", "1 . alpn=h,h2", "1 . alpn=h,h2", "000100000100050168026832"],
   ["HTTPS", "1 . dohpath=/q{?dns}", '1 . key7="/q{?dns}"'],
 ];
 
@@ -121,7 +123,7 @@ const refused: Readonly<Record<RecordType, string[]>> = {
     "1 _a.test alpn=h2",
     "1 . alpn=h2 alpn=h3",
     "1 . alpn=h2,,h3",
-    "1 . alpn=h",
+    `1 . alpn=${"h".repeat(256)}`,
     String.raw`1 . alpn="a\\,b"`,
     "1 . no-default-alpn",
     "1 . alpn=h2 no-default-alpn=1",

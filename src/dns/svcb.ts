@@ -46,9 +46,9 @@ const alpn: Value = {
     const protocols = listOf(bytes, "alpn");
     for (const protocol of protocols) {
       // RFC 9460 §7.1.1 lets a zone file do without the second level of escapes that , and \ would need.
-      if (!/^[!-~]{2,255}$/.test(protocol) || /["\\]/.test(protocol)) {
+      if (!/^[!-~]{1,255}$/.test(protocol) || /["\\]/.test(protocol)) {
         throw new FormProblem(
-          'A protocol in alpn has 2 to 255 printable characters, such as h2, but no comma, " or \\.',
+          'A protocol in alpn has 1 to 255 printable characters, such as h2, but no comma, " or \\.',
         );
       }
     }
