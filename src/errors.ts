@@ -89,7 +89,11 @@ export const catalogue = {
   },
   domain_has_ds: {
     status: 409,
-    text: "The registry shows DS records of this name, and the zone here is unsigned, so resolvers that validate would refuse it. Remove them first (PUT /domains/<domain_name>/dnssec with an empty list), and let their TTL pass.",
+    text: "The registry shows DS records of this name, or an order of yours adds them. Zones here are unsigned, so resolvers that validate would refuse it. Remove them first (PUT /domains/<domain_name>/dnssec with an empty list), and let their TTL pass.",
+  },
+  zone_unsigned: {
+    status: 409,
+    text: "This name has our name servers, or an order of yours gives it to them. Zones here are unsigned, so with DS records resolvers that validate would refuse it. Give it other name servers first (PUT /domains/<domain_name>/nameservers), and wait until the registry shows them.",
   },
   zone_not_found: { status: 404, text: "This name has no zone here; PUT /domains/<domain_name>/dns makes one." },
   zone_exists: {

@@ -37,6 +37,7 @@ export interface components {
         | "domain_expiration_changed"
         | "dns_not_offered"
         | "domain_has_ds"
+        | "zone_unsigned"
         | "zone_not_found"
         | "zone_exists"
         | "zone_changed"

@@ -2,6 +2,7 @@
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { nameserversKind } from "#domains/kinds/nameservers.ts";
+import { refuseSigned } from "#domains/name-servers/unsigned.ts";
 import { insertOrder } from "#domains/orders/place.ts";
 import { ApiError } from "#errors.ts";
 import { askSerial } from "#lib/net/name-lookups.ts";
@@ -142,6 +143,7 @@ async function orderDelegation(context: Context, zone: Zone): Promise<void> {
       if (!wish) return;
       await tx.query(writeIdle, { id, version });
       if (!name) return;
+      await refuseSigned(context, tx, zone.domain_name, names);
       const code = newOrderCode(random, "CHG");
       const note = `by key ${zone.delegated_by}, once the zone was served`;
       const order = { code, resellerId: zone.reseller_id, kind: nameserversKind, input: { name_servers: names }, note };
@@ -149,7 +151,7 @@ async function orderDelegation(context: Context, zone: Zone): Promise<void> {
     });
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    // Too many open orders: their end makes room.
+    // Too many open orders, or DS records that have come meanwhile: the wish waits until they are gone.
     await database.query(postponeWish, { id, version, next: new Date(clock.now().getTime() + orderRetryMs) });
   }
 }

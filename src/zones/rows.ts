@@ -1,6 +1,7 @@
 /** Rows of zones, and of their sets, as use cases and the machine read them. */
 import type { Database, Transaction } from "#db/database.ts";
 import { type RowOf, statement } from "#db/statement.ts";
+import { hasDs } from "#domains/name-servers/unsigned.ts";
 import { ApiError } from "#errors.ts";
 import { parsePathName } from "#use-case/path-name.ts";
 import type { UseCaseRequest } from "#use-case/use-case.ts";
@@ -90,12 +91,6 @@ export async function findOwnName(
     hasDs: hasDs(row.dnssec),
     zone: row.id === null ? undefined : (row as ZoneRow),
   };
-}
-
-/** @param dnssec what `<info>` showed: DS records, or keys of which a registry makes them */
-function hasDs(dnssec: unknown): boolean {
-  if (typeof dnssec !== "object" || dnssec === null) return false;
-  return Object.values(dnssec).some((records) => Array.isArray(records) && records.length > 0);
 }
 
 /** @throws ApiError `domain_not_valid`, `domain_not_found`, `zone_not_found` */

@@ -3,6 +3,7 @@ import Type, { type Static } from "typebox";
 import type { Context } from "#context.ts";
 import type { Transaction } from "#db/database.ts";
 import { statement } from "#db/statement.ts";
+import { refuseSigned } from "#domains/name-servers/unsigned.ts";
 import { ApiError, invalidField } from "#errors.ts";
 import { parseBody } from "#use-case/body.ts";
 import { checkedByHand, domainName, instant, textLike } from "#use-case/docs.ts";
@@ -160,7 +161,7 @@ export const putZone: UseCase = {
     if (given && restore) throw invalidField("restore", "A zone that is restored has its own records: leave out sets.");
     const { answer, changed } = await context.database.transaction(async (tx) => {
       const own = await lockHeldName(tx, request);
-      if (delegate && own.hasDs) throw new ApiError("domain_has_ds");
+      if (delegate) await refuseSigned(context, tx, own.name, ourHosts(context));
       if (own.zone && (given || restore || !delegate)) throw new ApiError("zone_exists");
       if (own.zone?.state === "Leaving") throw new ApiError("zone_leaving");
       const changed = own.zone
@@ -178,6 +179,8 @@ export const putZone: UseCase = {
       : answer;
   },
 };
+
+const ourHosts = ({ zones }: Context) => zones.nameServers.map((name) => ({ name }));
 
 /** The name of the path, in the caller's portfolio and locked. @throws ApiError `domain_not_found`, `zone_changed` */
 async function lockHeldName(tx: Transaction, request: UseCaseRequest): Promise<OwnName> {

@@ -15,7 +15,7 @@ import { paidErrors } from "./paid-errors.ts";
 import { type Scenario, type Scenarios, wrongPaging } from "./scenario.ts";
 import { v2Scenarios } from "./v2-scenarios.ts";
 import { insertWebhook, webhookScenarios } from "./webhook-scenarios.ts";
-import { insertZones, zoneScenarios, zones } from "./zone-scenarios.ts";
+import { delegationScenarios, insertZones, zoneScenarios, zones } from "./zone-scenarios.ts";
 
 // Provokes every code that a use case lists in its documented condition, and checks that nothing changes.
 
@@ -216,17 +216,7 @@ const scenarios: Scenarios = {
       },
     ],
   },
-  "PUT /domains/:domain_name/dnssec": ordering("dnssec", { ds: [] }, [
-    [{}, "ds"],
-    [{ ds: [], keys: [] }, "keys"],
-    [{ ds: [{}] }, "ds/0/key_tag", "ds/0/algorithm", "ds/0/digest_type", "ds/0/digest"],
-    [{ keys: "all" }, "keys"],
-  ]),
-  "PUT /domains/:domain_name/nameservers": ordering("nameservers", { name_servers: [] }, [
-    [{}, "name_servers"],
-    [{ name_servers: ["dns"] }, "name_servers/0"],
-    [{ name_servers: [{ name: "ns1.dns.net", addresses: ["9.9.9.9"] }] }, "name_servers/0/addresses"],
-  ]),
+  ...delegationScenarios(ordering),
   "PUT /domains/:domain_name/transfer-lock": ordering("transfer-lock", { transfer_locked: true }, [
     [{}, "transfer_locked"],
     [{ transfer_locked: "true" }, "transfer_locked"],

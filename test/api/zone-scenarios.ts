@@ -21,7 +21,8 @@ export async function insertZones(url: string, { id }: TestReseller): Promise<vo
        status, delegation, dnssec)
      SELECT name, $1, 'sandbox', now(), '2099-01-01', '2099-01-01', true, 'ok', delegation::jsonb, dnssec::jsonb
      FROM (VALUES ('zoned.example', $2, NULL), ('bare.example', '[]', NULL), ('zone-left.example', $2, NULL),
-       ('signed.example', '[]', '{"ds": [{"keyTag": 1}]}')) AS named (name, delegation, dnssec)`,
+       ('signed.example', '[]', '{"dsData": [{"keyTag": 1, "alg": 13, "digestType": 2, "digest": "00"}]}')
+     ) AS named (name, delegation, dnssec)`,
     [id, delegation],
   );
   await runSql(
@@ -76,6 +77,37 @@ const ownRecord = (id: string, body?: unknown): Scenario => ({ target: `/v2/dns/
 /** Without the codes that a call does not have. */
 const except = (scenarios: Scenarios[string], ...codes: ErrorCode[]): Scenarios[string] =>
   Object.fromEntries(Object.entries(scenarios).filter(([code]) => !codes.includes(code as ErrorCode)));
+
+type Mistakes = [body: object, ...fields: string[]][];
+
+/** What leads a name to our name servers, or to DS records. */
+export const delegationScenarios = (
+  ordering: (path: string, body: object, mistakes: Mistakes) => Scenarios[string],
+): Scenarios => ({
+  "PUT /domains/:domain_name/dnssec": {
+    ...ordering("dnssec", { ds: [] }, [
+      [{}, "ds"],
+      [{ ds: [], keys: [] }, "keys"],
+      [{ ds: [{}] }, "ds/0/key_tag", "ds/0/algorithm", "ds/0/digest_type", "ds/0/digest"],
+      [{ keys: "all" }, "keys"],
+    ]),
+    zone_unsigned: [
+      own("dnssec", { ds: [{ key_tag: 1, algorithm: 13, digest_type: 2, digest: "00".repeat(32) }] }),
+      own("dnssec", { keys: [{ flags: 257, algorithm: 15, public_key: "AAAA" }] }),
+    ],
+  },
+  "PUT /domains/:domain_name/nameservers": {
+    ...ordering("nameservers", { name_servers: [] }, [
+      [{}, "name_servers"],
+      [{ name_servers: ["dns"] }, "name_servers/0"],
+      [{ name_servers: [{ name: "ns1.dns.net", addresses: ["9.9.9.9"] }] }, "name_servers/0/addresses"],
+    ]),
+    domain_has_ds: [["ns1.dns.test"], ["ns1.dns-host.net", { name: "NS1.dns.test." }]].map((name_servers) => ({
+      target: "/domains/signed.example/nameservers",
+      body: { name_servers },
+    })),
+  },
+});
 
 export const zoneScenarios = (stage: Stage): Scenarios => ({
   ...wholeZones(stage),

@@ -170,6 +170,26 @@ test("our name servers are ordered once they serve the zone, once and for the as
   assert.equal((await orders()).length, 1);
 });
 
+test("DS records that come before our name servers are ordered hold the order up until they are gone", async (t) => {
+  const { enter, call, startDns, sql, rows } = await startPublishing(t);
+  await enter(zoneName);
+  assertStatus(await call("PUT", "dns", { delegate: true }), 202);
+  await sql(`UPDATE domains SET dnssec = '{"dsData": [{"keyTag": 1, "alg": 13, "digestType": 2, "digest": "00"}]}'`);
+  await startDns();
+  // Once it is served, its next step is the order, at once; that it is a later one says that it was held up.
+  for (;;) {
+    const [row] = await rows();
+    if (row?.state === "Active" && Number(row.next_step_at) > Number(row.served_at)) break;
+  }
+  const orders = async () => (await call("GET", "/orders?kind=nameservers")).body as unknown[];
+  assert.deepEqual(await orders(), []);
+  await sql("UPDATE domains SET dnssec = NULL");
+  await sql("UPDATE zones SET next_step_at = served_at");
+  while ((await orders()).length === 0);
+  const [row] = await rows();
+  assert.equal(row?.delegated_by, null);
+});
+
 test("a zone has an event when it is made, served, leaving and removed, and `zone.served` at most once a minute", async (t) => {
   const { enter, leave, call, startDns, sql } = await startPublishing(t);
   await startDns();

@@ -302,7 +302,7 @@ test("a zone that the registry delegates to is deleted by force only", async (t)
 test("a name with DS records is not delegated to an unsigned zone, and a zone says that it has them", async (t) => {
   const { call, sql, enter } = await startWithZone(t);
   await enter("signed.example");
-  await sql(`UPDATE domains SET dnssec = '{"ds": [{"keyTag": 1}]}'`);
+  await sql(`UPDATE domains SET dnssec = '{"dsData": [{"keyTag": 1, "alg": 13, "digestType": 2, "digest": "00"}]}'`);
   assertCode(await call("PUT", "/domains/signed.example/dns", { delegate: true }), 409, "domain_has_ds");
   assertCode(await call("PUT", "dns", { delegate: true }), 409, "domain_has_ds");
   const { problem } = assertStatus(await call("GET", "dns"), 200).body as { problem?: string };

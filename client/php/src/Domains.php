@@ -182,7 +182,7 @@ final class Domains extends Resource
      * Replaces the name servers: PUT /domains/<domain_name>/nameservers. Hosts below the name itself need addresses, unless they exist.
      *
      * @param list<string|array{name: string, addresses?: list<string>}> $nameServers
-     * @throws ApiException bad_request, domain_not_found, domain_not_valid, order_limit_reached
+     * @throws ApiException bad_request, domain_has_ds, domain_not_found, domain_not_valid, order_limit_reached
      */
     public function setNameServers(string $domainName, array $nameServers, ?string $idempotencyKey = null): PlacedOrder
     {
@@ -195,7 +195,7 @@ final class Domains extends Resource
      *
      * @param ?list<array<string, int|string>> $ds
      * @param ?list<array<string, int|string>> $keys
-     * @throws ApiException bad_request, domain_not_found, domain_not_valid, order_limit_reached
+     * @throws ApiException bad_request, domain_not_found, domain_not_valid, order_limit_reached, zone_unsigned
      */
     public function setDnssec(string $domainName, ?array $ds = null, ?array $keys = null, ?string $idempotencyKey = null): PlacedOrder
     {

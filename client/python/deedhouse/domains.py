@@ -247,7 +247,8 @@ class Domains(Resource):
         Hosts below the name itself need addresses, unless they exist.
 
         Route: PUT /domains/:domain_name/nameservers
-        Errors: bad_request, domain_not_found, domain_not_valid, order_limit_reached
+        Errors: bad_request, domain_has_ds, domain_not_found, domain_not_valid,
+            order_limit_reached
         """
         path = path_of("domains", domain_name, "nameservers")
         return self._order("PUT", path, idempotency_key, {"name_servers": name_servers})
@@ -263,7 +264,8 @@ class Domains(Resource):
         """Replace the DNSSEC records by ``ds`` or ``keys``; an empty list removes all.
 
         Route: PUT /domains/:domain_name/dnssec
-        Errors: bad_request, domain_not_found, domain_not_valid, order_limit_reached
+        Errors: bad_request, domain_not_found, domain_not_valid, order_limit_reached,
+            zone_unsigned
         """
         path = path_of("domains", domain_name, "dnssec")
         return self._order("PUT", path, idempotency_key, {"ds": ds, "keys": keys})

@@ -1,6 +1,7 @@
 /** The kind `dnssec`: the DS records or keys that the registry publishes for a name (RFC 5910). */
 import Type, { type Static } from "typebox";
 import { statement } from "#db/statement.ts";
+import { refuseUnsigned } from "#domains/name-servers/unsigned.ts";
 import { type OrderKind, type Plan, whileHeld } from "#domains/orders/kind.ts";
 import { placeAnswers, placeChange, placeErrors } from "#domains/orders/place.ts";
 import { invalidField } from "#errors.ts";
@@ -101,12 +102,13 @@ const withoutKey = ({ keyTag, alg, digestType, digest }: DsData): DsData => ({ k
 
 /** PUT /domains/<domain_name>/dnssec: 202 and an order. */
 export const setDnssec: UseCase = {
-  errors: placeErrors,
+  errors: [...placeErrors, "zone_unsigned"],
   scope: "domains:update",
   docs: {
     operation: "setDnssec",
     summary: "Orders the DNSSEC records of a name.",
-    description: "They replace those that are there; an empty array removes all.",
+    description:
+      "They replace those that are there; an empty array removes all. A name at our name servers can have none.",
     body: requestBody,
     answers: placeAnswers,
   },
@@ -117,6 +119,7 @@ export const setDnssec: UseCase = {
       kind: dnssecKind,
       prefix: "CHG",
       input: {},
+      check: (tx, { domain_name: name }) => refuseUnsigned(context, tx, name, asked),
       async inputFor(tx, { domain_name: name, registry_id: id }) {
         const registry = context.registries.find((profile) => profile.id === id);
         const records = formOf(name, registry, asked);

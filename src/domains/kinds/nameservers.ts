@@ -2,6 +2,7 @@
 import Type from "typebox";
 import { statement } from "#db/statement.ts";
 import { type Glue, nextHostStep } from "#domains/name-servers/host-objects.ts";
+import { refuseSigned } from "#domains/name-servers/unsigned.ts";
 import {
   checkAddresses,
   isBelow,
@@ -147,12 +148,13 @@ function planUpdate(
 
 /** Orders name servers. @param answer in place of the 202, for clients that know no orders */
 export const nameServersSetter = (answer?: Answer): UseCase => ({
-  errors: placeErrors,
+  errors: [...placeErrors, "domain_has_ds"],
   scope: "domains:update",
   docs: {
     operation: "setNameServers",
     summary: "Orders the name servers of a name.",
-    description: "The list replaces the one that is there. Without addresses, a host keeps those that it has.",
+    description:
+      "The list replaces the one that is there. Without addresses, a host keeps those that it has. A name with DS records cannot be delegated to our name servers.",
     body: requestBody,
     answers: answer ? { [answer.status]: { description: "The change is ordered." } } : placeAnswers,
   },
@@ -168,6 +170,7 @@ export const nameServersSetter = (answer?: Answer): UseCase => ({
         const registry = context.registries.find((profile) => profile.id === id);
         if (!registry) throw invalidField("domain_name", "The registry of this name is not served at the moment.");
         await checkAddresses(tx, { resellerId: request.caller.resellerId, domainName, registry }, wanted);
+        await refuseSigned(context, tx, domainName, wanted);
       },
     });
   },
