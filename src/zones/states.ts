@@ -2,7 +2,7 @@
 import { stateTable } from "#progress/state-table.ts";
 
 export const zoneStates = ["Publishing", "Active", "Leaving", "Withdrawn"] as const;
-type ZoneState = (typeof zoneStates)[number];
+export type ZoneState = (typeof zoneStates)[number];
 
 /** Triggers on names write `left`, `ended` and `back` (db/functions/zone-follows.sql, zones-leave.sql). */
 type ZoneEvent =
