@@ -45,6 +45,7 @@ const exceptions: Readonly<Record<string, string>> = {
   "operator-messages": "an operator's list, with filters that no index has",
   "operator-moves": "an operator's list of all moves",
   "operator-renewals": "an operator's list, with filters that no index has",
+  "operator-zones": "an operator's list, with filters that no index has",
 };
 
 interface PlanNode {

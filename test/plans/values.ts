@@ -163,6 +163,7 @@ const names = (facts: Facts): Override[] => [
   { statements: /^operator-hosting-accounts$/, values: { status: "Ready", is_pending: "false" } },
   { statements: /^operator-(orders|orders-attention|renewals)$/, values: { status: "Finished" } },
   { statements: /^operator-renewals$/, values: { status: "Scheduled" } },
+  { statements: /^operator-zones$/, values: { state: "Leaving" } },
 ];
 
 /** By its type, where the name says nothing. */
