@@ -19,6 +19,13 @@ const roles: Record<string, () => Promise<void>> = {
     ]);
     await runRole(async () => startWorkerRole(await requireSoundConfig("worker")));
   },
+  dns: async () => {
+    const [{ startDnsRole }, { loadDnsConfig }] = await Promise.all([
+      import("../src/zones/role.ts"),
+      import("../src/config-dns.ts"),
+    ]);
+    await runRole(() => startDnsRole(loadDnsConfig()));
+  },
   node: async () => {
     if (isAgent) return runAgent(rest.slice(1));
     const [{ startNodeRole }, { loadNodeConfig }] = await Promise.all([
@@ -36,6 +43,7 @@ const roles: Record<string, () => Promise<void>> = {
     await Promise.all([
       import("../src/api/role.ts"),
       import("../src/jobs/role.ts"),
+      import("../src/zones/role.ts"),
       import("../src/nodes/agent/embedded-role.ts"),
       import("../src/checks/check-start.ts"),
       import("../src/config.ts"),
@@ -50,9 +58,9 @@ async function runAgent(args: string[]): Promise<void> {
   else await runRole(() => startAgentRole(args));
 }
 
-// `node` alone and `node --agent` are roles; `node list` is a command about nodes.
+// `node` alone and `node --agent` are roles; `node list` is a command about nodes. So it is with `dns` and `dns show`.
 const isAgent = role === "node" && rest[0] === "--agent";
-const isNodeCommand = role === "node" && rest[0] !== undefined && !rest[0].startsWith("-");
+const isNodeCommand = ["node", "dns"].includes(role) && rest[0] !== undefined && !rest[0].startsWith("-");
 const isHelp = rest.includes("--help") || rest.includes("-h");
 const run =
   (isNodeCommand || (isHelp && !isAgent && role !== "sandbox-registry") ? undefined : roles[role]) ??

@@ -193,6 +193,8 @@ TABLE domains WITH (autovacuum_vacuum_scale_factor=0.002, autovacuum_vacuum_inse
   CREATE TRIGGER list_inserted AFTER INSERT ON public.domains REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION list_new_domains()
   CREATE TRIGGER list_updated AFTER UPDATE ON public.domains REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('domains', 'domain_name', 'true')
   CREATE TRIGGER transfer_told AFTER UPDATE OF transfer ON public.domains FOR EACH ROW WHEN (((old.transfer IS DISTINCT FROM new.transfer) AND (((new.transfer ->> 'status'::text) = 'pending'::text) OR ((new.transfer IS NULL) AND ((old.transfer ->> 'status'::text) = 'pending'::text))))) EXECUTE FUNCTION transfer_told()
+  CREATE TRIGGER zone_of_other_holder AFTER UPDATE OF reseller_id ON public.domains FOR EACH ROW WHEN ((old.reseller_id <> new.reseller_id)) EXECUTE FUNCTION zone_of_other_holder()
+  CREATE TRIGGER zones_of_new_domains AFTER INSERT ON public.domains REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION zones_of_new_domains()
 
 TABLE domains_ended
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
@@ -223,6 +225,7 @@ TABLE domains_ended
   CREATE TRIGGER list_inserted AFTER INSERT ON public.domains_ended REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('departures', 'list_key', 'true')
   CREATE TRIGGER list_updated AFTER UPDATE ON public.domains_ended REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION list_changed('departures', 'list_key', 'true')
   CREATE TRIGGER told AFTER INSERT ON public.domains_ended REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION departures_told()
+  CREATE TRIGGER zones_leave AFTER INSERT ON public.domains_ended REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION zones_leave()
 
 SEQUENCE domains_ended_id_seq
 
@@ -762,6 +765,7 @@ END
   CREATE TRIGGER live_row BEFORE INSERT OR UPDATE ON public.orders FOR EACH ROW EXECUTE FUNCTION live_row()
   CREATE TRIGGER order_ended AFTER UPDATE ON public.orders REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION orders_ended()
   CREATE TRIGGER secret_erased BEFORE INSERT OR UPDATE ON public.orders FOR EACH ROW WHEN (((new.ended_at IS NOT NULL) AND (new.secret_sealed IS NOT NULL))) EXECUTE FUNCTION erase_secret()
+  CREATE TRIGGER zone_of_order AFTER INSERT ON public.orders FOR EACH ROW WHEN ((new.kind = 'nameservers'::text)) EXECUTE FUNCTION zone_of_order()
 
 SEQUENCE orders_id_seq
 
@@ -1109,6 +1113,87 @@ TABLE workers
   doing text
   CONSTRAINT workers_pkey PRIMARY KEY (worker)
 
+TABLE zone_changes
+  zone_id bigint NOT NULL
+  revision bigint NOT NULL
+  serial bigint NOT NULL
+  at timestamp with time zone NOT NULL
+  by text
+  door text NOT NULL
+  added jsonb NOT NULL DEFAULT '[]'::jsonb
+  removed jsonb NOT NULL DEFAULT '[]'::jsonb
+  served_at timestamp with time zone
+  CONSTRAINT zone_changes_pkey PRIMARY KEY (zone_id, revision)
+  CONSTRAINT zone_changes_zone_id_fkey FOREIGN KEY (zone_id) REFERENCES zones(id) ON DELETE CASCADE
+  CREATE INDEX zone_changes_age ON public.zone_changes USING btree (at)
+  CREATE INDEX zone_changes_waiting ON public.zone_changes USING btree (zone_id, revision) WHERE (served_at IS NULL)
+
+TABLE zone_sets
+  zone_id bigint NOT NULL
+  owner text COLLATE "C" NOT NULL
+  type text COLLATE "C" NOT NULL
+  source text COLLATE "C" NOT NULL DEFAULT 'user'::text
+  ttl integer NOT NULL
+  records text[] NOT NULL
+  ids bigint[] NOT NULL
+  updated_at timestamp with time zone NOT NULL
+  CONSTRAINT zone_sets_check CHECK (((cardinality(records) > 0) AND (cardinality(records) = cardinality(ids))))
+  CONSTRAINT zone_sets_pkey PRIMARY KEY (zone_id, owner, type, source)
+  CONSTRAINT zone_sets_source_check CHECK ((source = ANY (ARRAY['user'::text, 'hosting'::text, 'service'::text])))
+  CONSTRAINT zone_sets_zone_id_fkey FOREIGN KEY (zone_id) REFERENCES zones(id) ON DELETE CASCADE
+
+TABLE zone_settings
+  is_only boolean NOT NULL DEFAULT true
+  name_servers text[] NOT NULL DEFAULT '{}'::text[]
+  hostmaster text NOT NULL DEFAULT ''::text
+  leaving_days integer NOT NULL DEFAULT 14
+  are_applied boolean NOT NULL DEFAULT true
+  CONSTRAINT zone_settings_is_only_check CHECK (is_only)
+  CONSTRAINT zone_settings_pkey PRIMARY KEY (is_only)
+
+TABLE zones
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+  label text NOT NULL
+  domain_name text COLLATE "C" NOT NULL
+  reseller_id bigint NOT NULL
+  state text NOT NULL
+  revision bigint NOT NULL
+  serial bigint NOT NULL
+  name_servers text[] NOT NULL
+  hostmaster text NOT NULL
+  last_record_id bigint NOT NULL DEFAULT 13
+  record_count integer NOT NULL DEFAULT 0
+  served_revision bigint NOT NULL DEFAULT 0
+  served_at timestamp with time zone
+  told_at timestamp with time zone
+  shown jsonb NOT NULL DEFAULT '[]'::jsonb
+  checks integer NOT NULL DEFAULT 0
+  delegated_by text
+  ends_at timestamp with time zone
+  withdrawn_at timestamp with time zone
+  created_at timestamp with time zone NOT NULL
+  updated_at timestamp with time zone NOT NULL
+  next_step_at timestamp with time zone
+  version bigint NOT NULL DEFAULT 0
+  CONSTRAINT zones_check CHECK (((state = 'Leaving'::text) = (ends_at IS NOT NULL)))
+  CONSTRAINT zones_check1 CHECK (((state = 'Withdrawn'::text) = (withdrawn_at IS NOT NULL)))
+  CONSTRAINT zones_label_check CHECK ((label ~ '^[0-9a-f]{32}$'::text))
+  CONSTRAINT zones_label_key UNIQUE (label)
+  CONSTRAINT zones_pkey PRIMARY KEY (id)
+  CONSTRAINT zones_reseller_id_fkey FOREIGN KEY (reseller_id) REFERENCES resellers(id)
+  CONSTRAINT zones_serial_check CHECK (((serial >= 0) AND (serial <= '4294967295'::bigint)))
+  CONSTRAINT zones_state_check CHECK ((state = ANY (ARRAY['Publishing'::text, 'Active'::text, 'Leaving'::text, 'Withdrawn'::text])))
+  CREATE INDEX zones_below ON public.zones USING btree (reverse(domain_name)) WHERE (state <> 'Withdrawn'::text)
+  CREATE INDEX zones_name ON public.zones USING btree (domain_name, id)
+  CREATE INDEX zones_next_step ON public.zones USING btree (next_step_at) WHERE (next_step_at IS NOT NULL)
+  CREATE INDEX zones_withdrawn ON public.zones USING btree (withdrawn_at) WHERE ((withdrawn_at IS NOT NULL) AND (record_count > 0))
+  CREATE UNIQUE INDEX zones_live ON public.zones USING btree (domain_name) WHERE (state <> 'Withdrawn'::text)
+  CREATE TRIGGER count_version BEFORE UPDATE OF state, revision, serial, name_servers, hostmaster, checks, delegated_by, ends_at, next_step_at ON public.zones FOR EACH ROW EXECUTE FUNCTION count_version()
+  CREATE TRIGGER row_is_due AFTER INSERT OR UPDATE OF next_step_at ON public.zones FOR EACH ROW WHEN ((new.next_step_at <= GREATEST((clock_timestamp() + '00:00:01'::interval), new.updated_at))) EXECUTE FUNCTION row_is_due('zones')
+  CREATE TRIGGER told AFTER INSERT OR UPDATE ON public.zones FOR EACH ROW EXECUTE FUNCTION zone_told()
+
+SEQUENCE zones_id_seq
+
 CREATE OR REPLACE FUNCTION public.alarm_told()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1157,6 +1242,16 @@ BEGIN
   NEW.version := OLD.version + 1;
   RETURN NEW;
 END $function$
+
+
+CREATE OR REPLACE FUNCTION public.delegation_is_ours(delegation jsonb)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  SELECT EXISTS (SELECT FROM zone_settings AS settings CROSS JOIN LATERAL jsonb_array_elements(delegation) AS server
+    WHERE lower(server ->> 'name') = ANY (settings.name_servers))
+$function$
 
 
 CREATE OR REPLACE FUNCTION public.departures_told()
@@ -1838,6 +1933,153 @@ BEGIN
   INSERT INTO used_nonces (digest, part, signed_at)
   SELECT substring(sha256(convert_to(NEW.key_id || ':' || NEW.nonce, 'UTF8')) FROM 1 FOR 16), part, NEW.signed_at
   FROM nonce_parts WHERE part = (NEW.signed_at / 900) % 8 AND range = NEW.signed_at / 900;
+  RETURN NULL;
+END $function$
+
+
+CREATE OR REPLACE FUNCTION public.zone_create(name text, reseller bigint, made_by text, made_at_door text, made_at timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  made record;
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtext('zones'), hashtext(substring(name FROM '[^.]+\.[^.]+$')));
+  INSERT INTO zones (label, domain_name, reseller_id, state, revision, serial, name_servers, hostmaster, created_at, updated_at, next_step_at)
+    SELECT md5(gen_random_uuid()::text || gen_random_uuid()::text), name, reseller, 'Publishing',
+      1 + coalesce((SELECT max(revision) FROM zones WHERE domain_name = name AND reseller_id = reseller), 0),
+      zone_serial_after((SELECT serial FROM zones WHERE domain_name = name ORDER BY id DESC LIMIT 1), made_at),
+      settings.name_servers, settings.hostmaster, made_at, made_at, made_at
+    FROM zone_settings AS settings
+    WHERE cardinality(settings.name_servers) > 0
+      AND NOT EXISTS (SELECT FROM zones WHERE domain_name = ANY (names_at_and_above(name)) AND state <> 'Withdrawn')
+      AND NOT EXISTS (SELECT FROM zones WHERE reverse(domain_name) COLLATE "C" > reverse(name) || '.'
+        AND reverse(domain_name) COLLATE "C" < reverse(name) || '/' AND state <> 'Withdrawn')
+    RETURNING id, revision, serial INTO made;
+  IF made.id IS NOT NULL THEN
+    INSERT INTO zone_changes (zone_id, revision, serial, at, by, door)
+      VALUES (made.id, made.revision, made.serial, made_at, made_by, made_at_door);
+  END IF;
+  RETURN made.id;
+END $function$
+
+
+CREATE OR REPLACE FUNCTION public.zone_follows(name text, reseller bigint, delegation jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  others bigint[];
+BEGIN
+  WITH gone AS (
+    UPDATE zones SET state = 'Withdrawn', ends_at = NULL, withdrawn_at = now(), delegated_by = NULL, next_step_at = NULL, updated_at = now()
+    WHERE domain_name = name AND reseller_id <> reseller AND state <> 'Withdrawn' RETURNING id)
+  SELECT array_agg(zones.id) INTO others FROM zones WHERE domain_name = name AND reseller_id <> reseller;
+  IF others IS NOT NULL THEN
+    DELETE FROM zone_sets WHERE zone_id = ANY (others);
+    DELETE FROM zone_changes WHERE zone_id = ANY (others);
+    UPDATE zones SET record_count = 0 WHERE id = ANY (others) AND record_count > 0;
+  END IF;
+  UPDATE zones SET state = 'Publishing', ends_at = NULL, checks = 0, next_step_at = now(), updated_at = now()
+    WHERE domain_name = name AND reseller_id = reseller AND state = 'Leaving';
+  IF delegation_is_ours(delegation) THEN
+    PERFORM zone_create(name, reseller, NULL, 'portfolio', now());
+  END IF;
+END $function$
+
+
+CREATE OR REPLACE FUNCTION public.zone_of_order()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF delegation_is_ours(NEW.input -> 'name_servers') AND NOT EXISTS (
+    SELECT FROM zones WHERE domain_name = NEW.domain_name AND state <> 'Withdrawn') THEN
+    PERFORM zone_create(NEW.domain_name, NEW.reseller_id, NULL, 'order', NEW.created_at);
+  END IF;
+  RETURN NULL;
+END $function$
+
+
+CREATE OR REPLACE FUNCTION public.zone_of_other_holder()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  PERFORM zone_follows(NEW.domain_name, NEW.reseller_id, NEW.delegation);
+  RETURN NULL;
+END $function$
+
+
+CREATE OR REPLACE FUNCTION public.zone_serial_after(serial bigint, at timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT CASE WHEN serial IS NULL OR (now_is - serial + 4294967296) % 4294967296 BETWEEN 1 AND 2147483647 THEN now_is
+    ELSE (serial + 1) % 4294967296 END
+  FROM (SELECT floor(extract(epoch FROM at))::bigint % 4294967296) AS seconds (now_is)
+$function$
+
+
+CREATE OR REPLACE FUNCTION public.zone_told()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  told text;
+BEGIN
+  IF TG_OP = 'INSERT' OR (OLD.state = 'Withdrawn' AND NEW.state <> 'Withdrawn') THEN
+    told := 'zone.created';
+  ELSIF NEW.state <> OLD.state AND NEW.state IN ('Leaving', 'Withdrawn') THEN
+    told := CASE NEW.state WHEN 'Leaving' THEN 'zone.leaving' ELSE 'zone.removed' END;
+  ELSIF NEW.told_at IS DISTINCT FROM OLD.told_at THEN
+    told := 'zone.served';
+  END IF;
+  IF told IS NOT NULL THEN
+    INSERT INTO events (era, reseller_id, at, type, subject, data)
+    SELECT era, NEW.reseller_id, NEW.updated_at, told, NEW.domain_name, jsonb_strip_nulls(jsonb_build_object(
+      'domain_name', NEW.domain_name, 'state', NEW.state, 'serial', CASE told WHEN 'zone.served' THEN NEW.serial END,
+      'until', iso_time(NEW.ends_at)))
+    FROM event_log;
+  END IF;
+  IF TG_OP = 'UPDATE' AND (NEW.served_revision <> OLD.served_revision OR NEW.state <> OLD.state) THEN
+    PERFORM notify_after_commit('zone_changed', NEW.domain_name);
+  END IF;
+  RETURN NULL;
+END $function$
+
+
+CREATE OR REPLACE FUNCTION public.zones_leave()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  UPDATE zones SET state = CASE WHEN gone.until > gone.ended_at THEN 'Leaving' ELSE 'Withdrawn' END,
+    ends_at = CASE WHEN gone.until > gone.ended_at THEN gone.until END,
+    withdrawn_at = CASE WHEN gone.until > gone.ended_at THEN NULL ELSE gone.ended_at END,
+    next_step_at = CASE WHEN gone.until > gone.ended_at THEN gone.until END,
+    delegated_by = NULL, checks = 0, updated_at = gone.ended_at
+  FROM (SELECT domain_name, reseller_id, ended_at,
+      CASE reason WHEN 'transferred' THEN ended_at + make_interval(days => leaving_days) ELSE restorable_until END AS until
+    FROM new_rows CROSS JOIN zone_settings) AS gone
+  WHERE zones.domain_name = gone.domain_name AND zones.reseller_id = gone.reseller_id AND zones.state IN ('Publishing', 'Active');
+  RETURN NULL;
+END $function$
+
+
+CREATE OR REPLACE FUNCTION public.zones_of_new_domains()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  are_offered boolean := (SELECT cardinality(name_servers) > 0 FROM zone_settings);
+BEGIN
+  IF are_offered OR EXISTS (SELECT FROM zones) THEN
+    PERFORM zone_follows(domain_name, reseller_id, delegation) FROM new_rows AS entered
+    WHERE EXISTS (SELECT FROM zones WHERE zones.domain_name = entered.domain_name)
+      OR (are_offered AND delegation_is_ours(delegation));
+  END IF;
   RETURN NULL;
 END $function$
 

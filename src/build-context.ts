@@ -63,6 +63,7 @@ export function buildContext(config: Config, role: string): OpenContext {
     contactMonths: config.contactMonths,
     messageDays: config.messageDays,
     webhooks: webhooks!,
+    zones: config.zones,
     siteDomain: config.siteDomain,
     bareIdentifiers: config.deployment === "sandbox",
     names: names!,

@@ -5,6 +5,7 @@
 import { readFileSync } from "node:fs";
 import { BlockList } from "node:net";
 import { type AlarmChannels, isLoopback, readAlarmChannels } from "#config-alarms.ts";
+import { readZones, type ZonesConfig } from "#config-zones.ts";
 import type { Demands } from "#db/facts.ts";
 import { readTraces, type TracesSettings } from "#lib/measure/send-spans.ts";
 import { parseRanges } from "#lib/net/address-ranges.ts";
@@ -61,6 +62,7 @@ export interface Config {
   status: StatusSettings;
   /** Where the agents of hosting nodes reach this gateway; undefined: nowhere. */
   agentEndpoint: AgentEndpointConfig | undefined;
+  zones: ZonesConfig;
   /** Folders whose disks are watched, in addition to those that a process writes to. */
   diskFolders: string[];
   /** Name servers for the proof of host names, with or without a port; empty: the system's. */
@@ -193,7 +195,7 @@ function readDrain({ integer, mistakes }: Reader): number {
   return drainMs;
 }
 
-function readStatus({ optional, list, integer, mistakes }: Reader): StatusSettings {
+export function readStatus({ optional, list, integer, mistakes }: Reader): StatusSettings {
   const host = oneAddress(optional("DEEDHOUSE_METRICS_HOST") ?? "127.0.0.1");
   const isOpen = optional("DEEDHOUSE_METRICS_PORT") !== undefined;
   const ranges = list("DEEDHOUSE_METRICS_ALLOW");
@@ -297,6 +299,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): { config: Config; mi
     reservedHosts: list("DEEDHOUSE_RESERVED_HOSTS"),
     status: readStatus(reader),
     agentEndpoint: readAgentEndpoint(reader, proxies.agents),
+    zones: readZones(reader),
     // Separated by colons, as in PATH, because a folder's name may contain spaces.
     diskFolders: (optional("DEEDHOUSE_DISK_FOLDERS") ?? "").split(":").filter((folder) => folder !== ""),
     dnsServers: list("DEEDHOUSE_DNS_SERVERS"),

@@ -19,6 +19,16 @@ export interface WebhookSettings {
   ca: string | undefined;
 }
 
+/** How this installation serves zones; without `nameServers` it has none. */
+export interface ZoneSettings {
+  /** The names that domains delegate to. */
+  nameServers: readonly string[];
+  hostmaster: string;
+  /** Where role `dns` answers. */
+  host: string;
+  port: number;
+}
+
 export interface Context {
   database: Database;
   listener: Listener;
@@ -49,6 +59,7 @@ export interface Context {
   names: NameLookups;
   /** Where webhooks may be sent to. */
   webhooks: WebhookSettings;
+  zones: ZoneSettings;
   /** Sites answer at `<identifier>.<siteDomain>`. */
   siteDomain: string;
   /**

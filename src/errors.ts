@@ -83,6 +83,40 @@ export const catalogue = {
     status: 409,
     text: "The name's expiration_date is not the one that you gave, so it may have been renewed already. Nothing was ordered; read the domain, and order again if that is still wanted.",
   },
+  dns_not_offered: {
+    status: 409,
+    text: "This service has no name servers for zones. Give the name other name servers: PUT /domains/<domain_name>/nameservers.",
+  },
+  domain_has_ds: {
+    status: 409,
+    text: "The registry shows DS records of this name, and the zone here is unsigned, so resolvers that validate would refuse it. Remove them first (PUT /domains/<domain_name>/dnssec with an empty list), and let their TTL pass.",
+  },
+  zone_not_found: { status: 404, text: "This name has no zone here; PUT /domains/<domain_name>/dns makes one." },
+  zone_exists: {
+    status: 409,
+    text: "This name has a zone already: change its records instead. Only delegate is accepted for it here.",
+  },
+  zone_changed: {
+    status: 412,
+    text: "The zone has changed since you read it, so if-match does not hold. Nothing was changed; read it again.",
+  },
+  zone_leaving: {
+    status: 409,
+    text: "The name has left your portfolio. Its zone is served for a while, and can no longer be changed.",
+  },
+  zone_delegated: {
+    status: 409,
+    text: "The registry shows our name servers for this name, so without its zone it would not resolve. Give it others first, or repeat this with force=true.",
+  },
+  zone_change_not_found: {
+    status: 404,
+    text: "The zone has no such change; GET /domains/<domain_name>/dns/changes lists them.",
+  },
+  record_not_found: { status: 404, text: "The zone has no such record." },
+  record_managed: {
+    status: 409,
+    text: "This record belongs to the service, and cannot be changed. A record of yours of the same name and type takes its place.",
+  },
   webhook_not_found: { status: 404, text: "You have no webhook with this id." },
   webhook_delivery_not_found: {
     status: 404,

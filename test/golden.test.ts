@@ -45,7 +45,7 @@ function nameOf(shape: TSchema): string {
 
 const docsLines = ({ query, body, answers }: Docs) => [
   ...(query ? [`  query   ${fieldsOf(query)}`] : []),
-  ...(body ? [`  body    ${fieldsOf(body)}`] : []),
+  ...(body ? [`  body    ${"properties" in body ? fieldsOf(body) : nameOf(body)}`] : []),
   ...Object.entries(answers).map(([status, answer]) =>
     [`  answer  ${status}`, answer.body && nameOf(answer.body), answer.headers && `with ${answer.headers.join(", ")}`]
       .filter(Boolean)

@@ -31,6 +31,7 @@ const forDevelopers: readonly Section[] = [
       ["Calls explained", "api"],
       ["v2", "api-v2"],
       ["Signatures", "signing"],
+      ["Zones and records", "dns"],
       ["Orders, step by step", "states"],
       ["Events", "events"],
       ["Webhooks", "webhooks"],

@@ -13,9 +13,10 @@ import { addProfileCommands } from "./profile-commands.ts";
 import { addSignatureCommands } from "./signature.ts";
 import { addWebhookCommands } from "./webhooks.ts";
 import { addWhoamiCommand } from "./whoami.ts";
+import { addZoneCommands } from "./zones.ts";
 
 /**
- * Adds a reseller's commands (`whoami`, `domains`, `orders`, `hosting`, `events`, `webhooks`, `packs`, `profile`, `signature` and `mcp`) to the
+ * Adds a reseller's commands (`whoami`, `domains`, `orders`, `dns`, `hosting`, `events`, `webhooks`, `packs`, `profile`, `signature` and `mcp`) to the
  * program; run it with `parseAsync`.
  * Makes command-line mistakes exit with 2 throughout the program. Call it before adding other commands, because a
  * command inherits this setting from its parent when it is added.
@@ -31,6 +32,7 @@ export function addClientCommands(program: Command, clock: Clock = systemClock):
   addWhoamiCommand(program, clock);
   addDomainCommands(program, clock);
   addOrderList(addOrderCommands(program, clock), clock);
+  addZoneCommands(program, clock);
   addHostingCommands(program, clock);
   addEventCommands(program, clock);
   addWebhookCommands(program, clock);

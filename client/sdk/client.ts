@@ -10,6 +10,7 @@ import type { RetryNotice } from "./retry.ts";
 import { Signatures } from "./signature-check.ts";
 import { createOpenCsv, createSend, ownUserAgent, type Send, type TransportOptions } from "./transport.ts";
 import { Webhooks } from "./webhooks.ts";
+import { Zones } from "./zones.ts";
 
 const timeoutMsDefault = 30_000;
 const retriesDefault = 4;
@@ -44,6 +45,7 @@ export interface Client {
   readonly renewals: Renewals;
   readonly signatures: Signatures;
   readonly webhooks: Webhooks;
+  readonly zones: Zones;
 }
 
 /** Makes a client for one service and key. Throws `TypeError` when an option cannot be right. */
@@ -60,6 +62,7 @@ export function createClient(options: ClientOptions): Client {
     renewals: new Renewals(api),
     signatures: new Signatures(send),
     webhooks: new Webhooks(api),
+    zones: new Zones(api),
   };
 }
 

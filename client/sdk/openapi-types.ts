@@ -35,6 +35,16 @@ export interface components {
         | "method_not_allowed"
         | "request_timeout"
         | "domain_expiration_changed"
+        | "dns_not_offered"
+        | "domain_has_ds"
+        | "zone_not_found"
+        | "zone_exists"
+        | "zone_changed"
+        | "zone_leaving"
+        | "zone_delegated"
+        | "zone_change_not_found"
+        | "record_not_found"
+        | "record_managed"
         | "webhook_not_found"
         | "webhook_delivery_not_found"
         | "webhook_disabled"
@@ -505,6 +515,174 @@ export interface components {
         | "transfer-dispute"
         | "court-order";
     };
+    Zone: {
+      /**
+       * @description The A-label form, in lower case.
+       * @example hello.example
+       */
+      domain_name: string;
+      /**
+       * @description `Active`: the name servers have the newest version.
+       * @enum {string}
+       */
+      state: "Publishing" | "Active" | "Leaving" | "Withdrawn";
+      /** @example 1795215600 */
+      serial: number;
+      /**
+       * @description Which name servers the registry showed last.
+       * @enum {string}
+       */
+      delegation: "ours" | "partly" | "elsewhere" | "none";
+      /**
+       * @description `ds_left`: the registry shows DS records, but the zone is unsigned, so resolvers that validate refuse it.
+       * @enum {string}
+       */
+      problem?: "ds_left";
+      /**
+       * Format: date-time
+       * @description When a zone that is `Leaving` ends.
+       * @example 2027-11-21T01:39:27.687Z
+       */
+      until?: string;
+      /** @example null */
+      served_at: string | null;
+      name_servers: {
+        /** @example ns1.dns-host.net */
+        name: string;
+        /** @example 1795215600 */
+        serial: number | null;
+        /** @example true */
+        is_current: boolean;
+        /** @description For people. */
+        problem?: string;
+      }[];
+      /** @example 12 */
+      record_count: number;
+      /** @example 5000 */
+      records_max: number;
+    };
+    RecordSetInput: {
+      /**
+       * @description Relative to the name; `@` is the name itself, `*` a wildcard.
+       * @example www
+       */
+      subname: string;
+      /** @example A */
+      type: string;
+      /**
+       * @description Seconds, 60 to 86400; 3600 if left out.
+       * @example 3600
+       */
+      ttl?: number;
+      /**
+       * @description As a zone file has them; names are absolute, with or without the last dot. TXT may be the raw text.
+       * @example [
+       *       "192.0.2.1"
+       *     ]
+       */
+      records: string[];
+    };
+    ZoneChange: {
+      /**
+       * @description Also the zone's `etag`.
+       * @example 7
+       */
+      change_id: string;
+      /** @example 1795215600 */
+      serial: number;
+      /**
+       * Format: date-time
+       * @example 2027-11-21T01:39:27.687Z
+       */
+      at: string;
+      /**
+       * @description The API key; null: no request.
+       * @example 5f2c9d4e8b7a4c1d9e3f6a0b2c4d6e8f
+       */
+      by: string | null;
+      /**
+       * @description Where it came from: `v1`, `v2`, or what happened to the name. A program ignores others.
+       * @example v1
+       */
+      door: string;
+      /** @enum {string} */
+      status: "Publishing" | "Served";
+      /** @example null */
+      served_at: string | null;
+      added: components["schemas"]["RecordsOfChange"][];
+      removed: components["schemas"]["RecordsOfChange"][];
+    };
+    RecordsOfChange: {
+      /**
+       * @description Relative to the name; `@` is the name itself.
+       * @example www
+       */
+      subname: string;
+      /** @example A */
+      type: string;
+      /** @example 3600 */
+      ttl: number;
+      /**
+       * @example [
+       *       "192.0.2.1"
+       *     ]
+       */
+      records: string[];
+    };
+    CreateZoneBody: {
+      sets?: components["schemas"]["RecordSetInput"][];
+      /**
+       * @description Orders our name servers for the name, once they serve the zone.
+       * @example true
+       */
+      delegate?: boolean;
+      /** @description Brings back the zone that you deleted in the last 30 days. */
+      restore?: boolean;
+    };
+    RecordSet: {
+      /** @example www */
+      subname: string;
+      /** @example A */
+      type: string;
+      /** @example 3600 */
+      ttl: number;
+      /**
+       * @example [
+       *       "192.0.2.1"
+       *     ]
+       */
+      records: string[];
+      /**
+       * @description Null: you. The others belong to the service, until a record of yours takes their place.
+       * @example null
+       */
+      managed_by: ("hosting" | "service") | null;
+      /**
+       * Format: date-time
+       * @example 2027-11-21T01:39:27.687Z
+       */
+      updated_at: string;
+    };
+    ZoneDifference: {
+      added: components["schemas"]["RecordsOfChange"][];
+      removed: components["schemas"]["RecordsOfChange"][];
+    };
+    ReplaceRecordsBody: components["schemas"]["RecordSetInput"][];
+    ChangeRecordsBody: components["schemas"]["RecordSetInput"][];
+    SetRecordSetBody: {
+      /**
+       * @description Seconds, 60 to 86400; 3600 if left out.
+       * @example 3600
+       */
+      ttl?: number;
+      /**
+       * @description As a zone file has them; names are absolute, with or without the last dot. TXT may be the raw text.
+       * @example [
+       *       "192.0.2.1"
+       *     ]
+       */
+      records: string[];
+    };
     Renewal: {
       /**
        * @description The A-label form, in lower case.
@@ -925,6 +1103,8 @@ export interface components {
           | "hosting:delete"
           | "servicepacks:read"
           | "webhooks:manage"
+          | "dns:read"
+          | "dns:update"
         )[];
         /** @example null */
         expires_at: string | null;

@@ -7,6 +7,8 @@ import { authorizationHeader, newIdempotencyKey, newNonce } from "./sign.ts";
 /** A page of 100 items has about 50 kB; an answer far above that does not come from the service. */
 const responseBytesMax = 8 * 1024 * 1024;
 
+const zoneFileType = "text/dns";
+
 /** Its version is the package's; a test compares them. */
 export const ownUserAgent = "deedhouse-typescript/0.1.0";
 
@@ -24,13 +26,19 @@ export interface TransportOptions {
 
 /** One call of the API, without the parts that every call shares. */
 export interface Call {
-  method: "GET" | "POST" | "PUT" | "DELETE";
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Below the base URL, with encoded segments: `/domains/example.com`. */
   path: string;
   /** Including its `?`, or empty. */
   query?: string;
   /** Sent as JSON. */
   body?: object | undefined;
+  /** Sent in place of a body: a zone file. */
+  zoneFile?: string | undefined;
+  /** Asks for a zone file in place of JSON. */
+  wantsZoneFile?: boolean;
+  /** Writes only over the version that has this `etag`. */
+  ifMatch?: string | undefined;
   idempotencyKey?: string | undefined;
   /** How long the service may hold the answer (`Prefer: wait=N`). */
   waitSeconds?: number | undefined;
@@ -161,8 +169,10 @@ function prepare(call: Call, options: TransportOptions, accept: string): Prepare
   // An id of `..`, or an empty one, would silently become another resource.
   if (url.pathname !== basePath + call.path || /\/(\/|$)/.test(call.path))
     throw new TypeError(`${call.path} is not a path of the API`);
-  const headers = new Headers({ accept, "user-agent": options.userAgent });
+  const headers = new Headers({ accept: call.wantsZoneFile ? zoneFileType : accept, "user-agent": options.userAgent });
   if (call.body) headers.set("content-type", "application/json");
+  if (call.zoneFile !== undefined) headers.set("content-type", zoneFileType);
+  if (call.ifMatch !== undefined) headers.set("if-match", call.ifMatch);
   if (call.method !== "GET" && !call.isUnsigned) {
     headers.set("idempotency-key", parseIdempotencyKey(call.idempotencyKey ?? newIdempotencyKey()));
   }
@@ -170,7 +180,7 @@ function prepare(call: Call, options: TransportOptions, accept: string): Prepare
   return {
     method: call.method,
     url,
-    body: Buffer.from(call.body ? JSON.stringify(call.body) : "", "utf8"),
+    body: Buffer.from(call.zoneFile ?? (call.body ? JSON.stringify(call.body) : ""), "utf8"),
     headers,
     attemptTimeoutMs: options.timeoutMs + (call.waitSeconds ?? 0) * 1000,
     isUnsigned: call.isUnsigned ?? false,

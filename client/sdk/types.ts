@@ -82,6 +82,14 @@ export type WebhookWithSecret = Schemas["WebhookWithSecret"];
 export type WebhookFields = Pick<Schemas["CreateWebhookBody"], "description" | "types">;
 export type WebhookDelivery = Schemas["WebhookDelivery"];
 
+/** The zone of a domain name. */
+export type Zone = Schemas["Zone"];
+/** The records of one name and type. */
+export type RecordSet = Schemas["RecordSet"];
+/** `subname` is relative to the domain name, `@` is the name itself; without records, a set is removed. */
+export type RecordSetInput = Schemas["RecordSetInput"];
+export type ZoneChange = Schemas["ZoneChange"];
+
 /** A request as it was sent. */
 export type DescribedRequest = Omit<Schemas["CheckSignatureBody"], "headers"> & {
   headers: Readonly<Record<string, string>> | readonly (readonly [name: string, value: string])[];
@@ -135,6 +143,9 @@ export type PlacedOrder = Answer<{ order_code: string }>;
 
 /** What a call that orders a hosting account answers; the identifier is its canonical name. */
 export type PlacedAccount = Answer<{ identifier: string }>;
+
+/** What a call that changes records answers; the id is also the zone's version. */
+export type PlacedChange = Answer<{ change_id: string }>;
 
 /** Options of every method. */
 export interface CallOptions {
@@ -195,6 +206,25 @@ export interface OrderFilter {
 export interface WriteOptions extends CallOptions {
   /** 1 to 255 printable ASCII characters without spaces; random by default. A repeat with the same key and body is the same change. */
   idempotencyKey?: string | undefined;
+}
+
+/** Options of every call that changes records. */
+export interface RecordOptions extends WriteOptions {
+  /** The id of the change that you have read: if there is a newer one, the call rejects with `zone_changed`. */
+  ifChangeId?: string | undefined;
+}
+
+export interface NewZone extends WriteOptions {
+  /** Its first records. */
+  sets?: readonly RecordSetInput[] | undefined;
+  /** Orders our name servers for the name, once they serve the zone. */
+  delegate?: boolean | undefined;
+}
+
+/** Selects sets of records; by default all. */
+export interface RecordFilter {
+  type?: string | undefined;
+  subname?: string | undefined;
 }
 
 export interface RegistrationOptions extends WriteOptions {

@@ -24,6 +24,7 @@ Options:
   --control-port PORT          the control port, always on 127.0.0.1; default: any free port
   --client-ca FILE             requires client certificates signed by a CA in this file
   --client-certificate         requires the client certificate that the registry creates in DIR/tls
+  --name-server HOST           a host that names can delegate to, with the name above it; repeatable
   --faults JSON                the initial faults, as for POST /faults
   --and                        another registry in the same process, with the options that follow
   --setting NAME=VALUE         a setting; repeatable. All settings with their defaults:
@@ -98,6 +99,7 @@ async function readOptions(args: string[]): Promise<SandboxRegistryOptions | und
       "control-port": { type: "string" },
       "client-ca": { type: "string" },
       "client-certificate": { type: "boolean" },
+      "name-server": { type: "string", multiple: true, default: [] },
       faults: { type: "string" },
       setting: { type: "string", multiple: true, default: [] },
       production: { type: "boolean" },
@@ -121,6 +123,7 @@ async function readOptions(args: string[]): Promise<SandboxRegistryOptions | und
     production: values.production === true || !["sandbox", undefined].includes(process.env.DEEDHOUSE_DEPLOYMENT),
     ...(values["client-ca"] !== undefined && { clientCaFile: values["client-ca"] }),
     ...(values["client-certificate"] && { clientCertificates: true }),
+    nameServers: values["name-server"],
     ...(values.faults !== undefined && { faults: parseJson("--faults", values.faults) as Partial<FaultSettings> }),
   };
 }

@@ -38,6 +38,23 @@ export async function seedDomains(registry: RunningRegistry, seeds: readonly (st
   await registry.store.durable();
 }
 
+/** Until then nobody renews the name above a name server. */
+const nameServersUntil = "2099-12-31T00:00:00.000Z";
+
+/** Makes hosts of the other registrar, each with the name above it, where they are missing: others can delegate to them. */
+export async function seedNameServers(registry: RunningRegistry, hosts: readonly string[]): Promise<void> {
+  for (const name of hosts) {
+    const above = name.slice(name.indexOf(".") + 1);
+    if (!registry.store.domains.find(above)) await seedDomains(registry, [{ name: above, exDate: nameServersUntil }]);
+    if (registry.store.hosts.find(name)) continue;
+    const [clID, crID] = [otherRegistrarId, otherRegistrarId];
+    const addresses = [{ version: "v4" as const, address: "127.0.0.1" }];
+    const crDate = registry.now().toISOString();
+    registry.store.hosts.put({ name, roid: nextRoid(registry, "H"), statuses: [], addresses, clID, crID, crDate });
+  }
+  await registry.store.durable();
+}
+
 function seededDomain(registry: Registry, seed: DomainSeed): Domain {
   const { registrar = otherRegistrarId, statuses = [], authInfo = "held-elsewhere", registrant } = seed;
   const name = parseDomainName(seed.name);

@@ -13,6 +13,7 @@ import { startListener } from "./listener.ts";
 import { type Operations, operationsOf } from "./operations.ts";
 import type { RunningRegistry } from "./running-registry.ts";
 import { Schedule } from "./schedule.ts";
+import { seedNameServers } from "./seed.ts";
 import { defaultSettings, type GraceDays, type Settings } from "./settings.ts";
 import { Store } from "./store.ts";
 
@@ -44,6 +45,8 @@ export interface SandboxRegistryOptions extends Partial<Omit<Settings, "graceDay
   now?: () => Date;
   /** Faults from the start; a reset brings them back. */
   faults?: Partial<FaultSettings>;
+  /** Host objects that exist from the start, such as "ns1.dns.test", with the name above them. */
+  nameServers?: string[];
   /** True is refused: this registry must never stand in for a real one. */
   production?: boolean;
 }
@@ -97,6 +100,7 @@ export async function startSandboxRegistry(options: SandboxRegistryOptions): Pro
   const control = await startControl(operations, options.controlPort ?? 0);
   opened.defer(() => control.close());
   schedule.runDue();
+  await seedNameServers(registry, options.nameServers ?? []);
   const owned = opened.move();
   const { port } = listener;
   const { caFile } = certificate;

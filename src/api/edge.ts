@@ -24,7 +24,7 @@ import { findCommittedAnswer } from "#use-case/stored-answers.ts";
 import type { Answer } from "#use-case/use-case.ts";
 
 /** A client may send any other word. */
-const measuredMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "DELETE"]);
+const measuredMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]);
 
 const refusedRetrySeconds = 1;
 

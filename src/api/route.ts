@@ -1,7 +1,7 @@
 import type { UseCase } from "#use-case/use-case.ts";
 
 export interface Route {
-  method: "GET" | "POST" | "PUT" | "DELETE";
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** `:name` is one path segment. */
   path: string;
   useCase: UseCase;

@@ -45,6 +45,16 @@ import {
   rotateWebhookSecret,
   updateWebhook,
 } from "#webhooks/manage.ts";
+import { listZoneChanges, readZoneChange } from "#zones/changes.ts";
+import {
+  deleteRecordSet,
+  listRecords,
+  patchRecords,
+  putRecordSet,
+  readRecordSet,
+  replaceRecords,
+} from "#zones/records.ts";
+import { deleteZone, putZone, readZone } from "#zones/zone.ts";
 
 /**
  * The API; every path is served bare and under /v1. v2, under /v2, has its own table with the same use cases
@@ -70,6 +80,17 @@ export const routes: readonly Route[] = [
   { method: "PUT", path: "/domains/:domain_name/transfer-lock", useCase: setTransferLock },
   { method: "GET", path: "/domains/:domain_name/history", useCase: readDomainHistory },
   { method: "POST", path: "/domains/:domain_name/transfer-out", useCase: answerTransfer },
+  { method: "GET", path: "/domains/:domain_name/dns", useCase: readZone },
+  { method: "PUT", path: "/domains/:domain_name/dns", useCase: putZone },
+  { method: "DELETE", path: "/domains/:domain_name/dns", useCase: deleteZone },
+  { method: "GET", path: "/domains/:domain_name/dns/changes", useCase: listZoneChanges },
+  { method: "GET", path: "/domains/:domain_name/dns/changes/:change_id", useCase: readZoneChange },
+  { method: "GET", path: "/domains/:domain_name/records", useCase: listRecords },
+  { method: "PUT", path: "/domains/:domain_name/records", useCase: replaceRecords },
+  { method: "PATCH", path: "/domains/:domain_name/records", useCase: patchRecords },
+  { method: "GET", path: "/domains/:domain_name/records/:subname/:record_type", useCase: readRecordSet },
+  { method: "PUT", path: "/domains/:domain_name/records/:subname/:record_type", useCase: putRecordSet },
+  { method: "DELETE", path: "/domains/:domain_name/records/:subname/:record_type", useCase: deleteRecordSet },
   { method: "GET", path: "/orders", useCase: listOrders },
   { method: "GET", path: "/orders/:order_code", useCase: readOrderByCode },
   { method: "GET", path: "/renewals", useCase: listRenewals },

@@ -33,6 +33,7 @@ import {
 import type { Answer, UseCaseRequest } from "#use-case/use-case.ts";
 
 const waitSecondsMax = 30;
+const noJson = Buffer.alloc(0);
 
 export interface EdgeRequest extends WireRequest {
   requestId: string;
@@ -112,7 +113,13 @@ function openCall(
   const { headers, body, signal } = request;
   const idempotencyKey = isRead(route) ? undefined : parseIdempotencyKey(headers["idempotency-key"]);
   const waitSeconds = parseWait(headers.prefer);
-  const ignored = ignoredFields(route.useCase.docs, { takesMore: route.takesMore ?? false, query, rawBody: body });
+  const contentType = /^[^;]*/
+    .exec(headers["content-type"] ?? "")![0]
+    .trim()
+    .toLowerCase();
+  const isZoneFile = route.useCase.docs.takesZoneFile && contentType === "text/dns";
+  const rawBody = isZoneFile ? noJson : body;
+  const ignored = ignoredFields(route.useCase.docs, { takesMore: route.takesMore ?? false, query, rawBody });
   return {
     route,
     request,
@@ -130,6 +137,8 @@ function openCall(
       takeRequests,
       judgeTimes: authenticated.judgeTimes,
       wantsOnly: (contentType) => wantsOnly(headers.accept, contentType),
+      contentType,
+      ifMatch: headers["if-match"],
       lastEventId: headers["last-event-id"],
       beginLong: (kind) => longAnswers.begin(kind, authenticated),
       callerNow: () => authenticated.callerNow(),

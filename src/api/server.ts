@@ -3,7 +3,13 @@ import type { IncomingMessage } from "node:http";
 import { createDocsSite, hasDocsSite } from "#api/docs-site.ts";
 import { createEdge, type Edge, type EdgeAnswer, type EdgeOptions } from "#api/edge.ts";
 import { createFirstPage } from "#api/first-page.ts";
-import { bodyBytesMax, describedRequestBytesMax, headerBytesMax, targetBytesMax } from "#api/request-limits.ts";
+import {
+  bodyBytesMax,
+  describedRequestBytesMax,
+  headerBytesMax,
+  targetBytesMax,
+  zoneFileBytesMax,
+} from "#api/request-limits.ts";
 import type { EdgeRequest } from "#api/run-route.ts";
 import { parseTarget } from "#api/signing/signature.ts";
 import type { Context } from "#context.ts";
@@ -102,16 +108,25 @@ const noBody = Buffer.alloc(0);
 
 /** The body of these describes a request, which may itself have a body. */
 const describesRequest = /^(?:\/v[12])?\/signature-check(?:$|\?)/i;
-const descriptionTooLarge = () =>
-  new ApiError("request_too_large", { text: `The body is larger than ${describedRequestBytesMax / 1024} KiB.` });
+/** The one call whose body may be a zone file. */
+const takesZoneFile = /^(?:\/v1)?\/domains\/[^/?]+\/records\/?(?:$|\?)/i;
+
+function bytesMaxOf({ method, url = "", headers }: IncomingMessage): number {
+  if (describesRequest.test(url)) return describedRequestBytesMax;
+  const isZoneFile = method === "PUT" && /^text\/dns\b/i.test(headers["content-type"] ?? "") && takesZoneFile.test(url);
+  return isZoneFile ? zoneFileBytesMax : bodyBytesMax;
+}
+
+const tooLarge = (bytesMax: number) =>
+  new ApiError("request_too_large", { text: `The body is larger than ${bytesMax / 1024} KiB.` });
 
 /** Clients send bodies with any content type, and with any method; the signature covers the raw bytes. */
 async function takeBody(message: IncomingMessage): Promise<Buffer | ApiError> {
   const { "content-length": length = "0", "transfer-encoding": encoding } = message.headers;
   if (length === "0" && encoding === undefined) return noBody;
-  const isDescription = describesRequest.test(message.url ?? "");
-  return readBody(message, isDescription ? describedRequestBytesMax : bodyBytesMax).then(
-    (body) => body ?? (isDescription ? descriptionTooLarge() : new ApiError("request_too_large")),
+  const bytesMax = bytesMaxOf(message);
+  return readBody(message, bytesMax).then(
+    (body) => body ?? tooLarge(bytesMax),
     () => new ApiError("bad_request", { text: "The body could not be read." }),
   );
 }

@@ -36,6 +36,10 @@ const ofNames = (when: string, data: Record<string, TSchema>) =>
 const ofHosting = (when: string, data: Record<string, TSchema>) =>
   ({ when, scope: "hosting:read", data: Type.Object(data) }) as const satisfies CatalogueEntry;
 
+const zone = { domain_name: domainName, state: textLike("Publishing") };
+const ofZones = (when: string, data: Record<string, TSchema>) =>
+  ({ when, scope: "dns:read", data: Type.Object(data) }) as const satisfies CatalogueEntry;
+
 export const eventCatalogue = {
   "domain.registered": ofNames("A registration has finished: the name is in your portfolio.", {
     ...name,
@@ -80,6 +84,16 @@ export const eventCatalogue = {
   "hosting.suspended": ofHosting("An account is suspended.", account("Suspended")),
   "hosting.resumed": ofHosting("An account works again.", account("Ready")),
   "hosting.removed": ofHosting("Login and site of an account are removed.", account("Removed")),
+  "zone.created": ofZones("A name has a zone here.", zone),
+  "zone.served": ofZones("The name servers have the newest version of a zone; at most once a minute for a zone.", {
+    ...zone,
+    serial: Type.Integer({ examples: [1795215600] }),
+  }),
+  "zone.leaving": ofZones("The name has left your portfolio. Its zone is served until then, and cannot be changed.", {
+    ...zone,
+    until: instant,
+  }),
+  "zone.removed": ofZones("The zone is served no more.", zone),
 } as const satisfies Readonly<Record<string, CatalogueEntry>>;
 
 export type EventType = keyof typeof eventCatalogue;

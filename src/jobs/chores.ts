@@ -22,6 +22,8 @@ import { progressRows } from "#progress/rows.ts";
 import { dropOldDeliveries } from "#webhooks/kept.ts";
 import { wakeWebhooks } from "#webhooks/machine.ts";
 import { dropIdlePaces } from "#webhooks/pace.ts";
+import { dropOldZones } from "#zones/kept.ts";
+import { renewZones } from "#zones/settings.ts";
 
 /** The first half of the locks' keys; "cho" in ASCII. */
 const choreLockClass = 0x63686f;
@@ -68,6 +70,8 @@ const chores = {
   "traffic-alarms": everyMinute(endTrafficAlarms),
   "unserved-registries": everyMinute(alarmUnservedRegistries),
   "absent-nodes": everyMinute(updateAbsenceAlarms),
+  "zone-settings": everyMinute(renewZones),
+  "old-zones": everyMinute(dropOldZones),
   reconciles: {
     run: askAllReconciles,
     next: (now) => new Date(nightBefore(now).getTime() + dayMs),

@@ -10,6 +10,8 @@ import { processName } from "#locks/process-name.ts";
 import { startRowLocks } from "#locks/row-locks.ts";
 import { startHeartbeat } from "#watch/heartbeat.ts";
 import { startWebhooks } from "#webhooks/machine.ts";
+import { startZones } from "#zones/machine.ts";
+import { recordZoneSettings } from "#zones/settings.ts";
 
 export interface WorkerRole {
   close(): Promise<void>;
@@ -28,17 +30,26 @@ export async function startWorker(context: Context, databaseUrl: string): Promis
   const nodes = await openHostingNodes(context, (...node) => followUsage(context, ...node));
   const hosting = startHostingMachines(context, locks, nodes);
   const webhooks = startWebhooks(context, locks);
+  await recordZoneSettings(context);
+  const zones = startZones(context, locks);
   const chores = await startChores(context, locks);
   const heartbeat = startHeartbeat(context, processName, () => [
     ...hosting.stepsInProgress(),
     ...webhooks.stepsInProgress(),
+    ...zones.stepsInProgress(),
     ...chores.stepsInProgress(),
   ]);
   const roles = context.registries.map((profile) => startRegistryRole({ context, profile, databaseUrl, liveness }));
   await Promise.all(roles.map(({ started }) => started));
   return {
     async close() {
-      await Promise.all([...roles.map((role) => role.close()), hosting.close(), webhooks.close(), chores.stop()]);
+      await Promise.all([
+        ...roles.map((role) => role.close()),
+        hosting.close(),
+        webhooks.close(),
+        zones.stop(),
+        chores.stop(),
+      ]);
       await nodes.close();
       await heartbeat.close();
       await Promise.all([liveness.close(), locks.close()]);

@@ -7,7 +7,7 @@
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { Secret } from "#lib/secret.ts";
-import type { Caller } from "#use-case/use-case.ts";
+import { type Caller, withImplied } from "#use-case/use-case.ts";
 
 const keyById = statement(
   "api-key-by-id",
@@ -87,7 +87,7 @@ export function createKeyStore(context: Context): KeyStore {
       return undefined;
     }
     const key: ApiKey = {
-      caller: { resellerId: row.reseller_id, keyId, kind: row.kind, scopes: row.scopes },
+      caller: { resellerId: row.reseller_id, keyId, kind: row.kind, scopes: withImplied(row.scopes) },
       secret: sealer.open(apiSecretRow(keyId), row.secret_sealed),
       rateLimit: row.rate_limit,
       allowedAddresses: row.allowed_addresses,

@@ -49,6 +49,8 @@ interface RegistryPlace {
 }
 
 const siteDomain = "localhost";
+/** What names of the sandbox delegate to; role `dns` has both names. */
+const nameServers = ["ns1.dns.test", "ns2.dns.test"];
 const postgresRetryMs = 1_000;
 
 /** A computed key, because a literal one would look like that of a promise. */
@@ -203,6 +205,16 @@ export class Parts {
     });
   }
 
+  /** Before the worker, which asks it. */
+  async startDns(): Promise<void> {
+    const { ports } = this.#options;
+    await this.#keep("dns", {
+      onReady: (ready) => {
+        ports.dns = ready.dnsPort as number;
+      },
+    });
+  }
+
   /** The hosting node, which must have joined the gateway. */
   async startNode(): Promise<void> {
     const { ports } = this.#options;
@@ -219,7 +231,7 @@ export class Parts {
   async #keep(name: string, { args = () => [name], metricsPort, onReady }: KeepOptions): Promise<void> {
     if (this.#stopping.signal.aborted) return;
     const { dir, say, onChange } = this.#options;
-    const isInside = name === "api" || name === "worker";
+    const isInside = name === "api" || name === "worker" || name === "dns";
     const child = keepAlive({
       name,
       args,
@@ -229,7 +241,7 @@ export class Parts {
           ? childEnvironment({ ...this.environment(), ...metrics })
           : outsideEnvironment({ ...this.#outsideSettings(), ...metrics });
       },
-      nodeFlags: isInside ? largeHeap : smallHeap,
+      nodeFlags: isInside && name !== "dns" ? largeHeap : smallHeap,
       logFile: `${dir.logs}/${name}.log`,
       onReady: (ready) => {
         onReady(ready);
@@ -252,6 +264,9 @@ export class Parts {
       // No load balancer stands before it, and its user waits at a terminal.
       DEEDHOUSE_DRAIN_MS: "0",
       DEEDHOUSE_NODES_PORT: String(ports.agents),
+      DEEDHOUSE_NAME_SERVERS: nameServers.join(","),
+      DEEDHOUSE_ZONES_HOST: "127.0.0.1",
+      DEEDHOUSE_ZONES_PORT: String(ports.dns),
       DEEDHOUSE_REPLAY_DIR: dir.replay,
       DEEDHOUSE_DISK_FOLDERS: [dir.root, dir.postgres, dir.node].join(":"),
       DEEDHOUSE_REGISTRIES_FILE: dir.registriesFile,
@@ -299,6 +314,9 @@ export class Parts {
       "--control-port",
       String(ports[controlPort]),
       ...suffixes.flatMap((suffix) => ["--suffix", suffix]),
+      ...nameServers
+        .filter((host) => suffixes.some((suffix) => host.split(".").at(-1) === suffix))
+        .flatMap((host) => ["--name-server", host]),
       ...Object.entries(models).flatMap(([name, value]) => ["--setting", `${name}=${value}`]),
     ];
   }
@@ -343,6 +361,7 @@ export class Parts {
       databaseUrl: this.databaseUrl,
       ftp: { host: "127.0.0.1", port: ports.ftp },
       web: { host: "127.0.0.1", port: ports.web },
+      dns: { host: "127.0.0.1", port: ports.dns },
       registries,
       metrics: { api: ports.apiStatus, worker: ports.workerStatus, node: ports.nodeStatus },
       pids: { ...pids, ...(this.#postgres && { postgres: this.#postgres.pid }) },
@@ -357,7 +376,7 @@ export class Parts {
     this.#stopping.abort();
     const stop = (names: string[]) => Promise.all(names.map((name) => this.#children.get(name)?.stop()));
     await stop(["api", "worker"]);
-    await stop(["node", "registry"]);
+    await stop(["node", "registry", "dns"]);
     await this.#postgresStart?.catch(() => {});
     await this.#postgres?.stop();
   }

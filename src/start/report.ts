@@ -8,6 +8,7 @@ export interface Running {
   databaseUrl: string;
   ftp: { host: string; port: number };
   web: { host: string; port: number };
+  dns: { host: string; port: number };
   /** The first is the one that the ready file shows as `registry`. */
   registries: readonly RunningRegistry[];
   /** The ports where each role shows its metrics, and whether it is ready. */
@@ -28,7 +29,7 @@ interface RunningRegistry {
 
 /** The content of the ready file. It contains the sandbox's secrets, so it is written only on request. */
 export function readyDocument(running: Running) {
-  const { url, key, databaseUrl, ftp, web, registries, metrics, pids } = running;
+  const { url, key, databaseUrl, ftp, web, dns, registries, metrics, pids } = running;
   return {
     url,
     metrics_url: metricsUrl(metrics.api),
@@ -38,6 +39,7 @@ export function readyDocument(running: Running) {
     database_url: databaseUrl,
     ftp,
     web,
+    dns,
     registry: registryDocument(registries[0]!),
     registries: Object.fromEntries(registries.map((registry) => [registry.id, registryDocument(registry)])),
     pids,
@@ -52,7 +54,7 @@ function registryDocument({ host, port, controlPort, caFile, registrarId, passwo
 
 /** What a person at the terminal needs next. */
 export function greeting({ key, isNew }: Seeded, running: Running, dataDir: string): string {
-  const { url, ftp, web, registries, pids } = running;
+  const { url, ftp, web, dns, registries, pids } = running;
   const at = ({ host, port }: { host: string; port: number }) => `${host}:${port}`;
   const lines = [
     "Deedhouse is running. Ctrl-C stops it.",
@@ -60,6 +62,7 @@ export function greeting({ key, isNew }: Seeded, running: Running, dataDir: stri
     `  API             ${url} (also in a browser)`,
     `  documentation   ${url}/docs/`,
     `  FTP             ${at(ftp)}`,
+    `  DNS             ${at(dns)}`,
     `  web sites       http://<identifier>.localhost:${web.port}/`,
     ...registries.map((registry) => {
       const suffixes = registry.suffixes.map((suffix) => `.${suffix}`).join(" and ");

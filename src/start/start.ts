@@ -1,6 +1,6 @@
 /**
  * `deedhouse start`: the whole service on one server, in the foreground, on loopback. It starts PostgreSQL, the sandbox
- * registry, the hosting node, the api and the worker, restarts what dies, and stops them in order.
+ * registry, the hosting node, the api, the worker and role `dns`, restarts what dies, and stops them in order.
  */
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -85,7 +85,7 @@ async function startAll(options: StartOptions, parts: Parts, log: Log): Promise<
   await saveNode(sandbox, parts.node(), false);
   await parts.startApi();
   await joinLocalNode(sandbox, { ...parts.agent(), host, tls });
-  await Promise.all([parts.startNode(), parts.startWorker()]);
+  await Promise.all([parts.startNode(), parts.startDns().then(() => parts.startWorker())]);
   await saveNode(sandbox, parts.node(), true);
   return seeded;
 }

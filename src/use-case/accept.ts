@@ -1,8 +1,10 @@
+import type { ListedType } from "#use-case/use-case.ts";
+
 const refused = /;\s*q=0(?:\.0*)?\s*(?:;|$)/;
 const jsonTypes = /^(?:\*\/\*|application\/\*|(?:application|text)\/json|[^/]+\/[^/]+\+json)$/;
 
 /** Whether a client takes this content type and no JSON. Existing clients send all kinds of lists and expect JSON. */
-export function wantsOnly(accept: string | undefined, contentType: "text/csv" | "text/event-stream"): boolean {
+export function wantsOnly(accept: string | undefined, contentType: ListedType): boolean {
   const list = accept?.toLowerCase() ?? "";
   if (!list.includes(contentType)) return false;
   const types = list.split(",").flatMap((range) => (refused.test(range) ? [] : [range.replace(/;.*/s, "").trim()]));

@@ -3,7 +3,7 @@
  * function that builds it, whose type follows from the shape. A shape with a `title` is described once, under this name. The
  * example of a shape is made of the examples of its fields, unless the shape declares one.
  */
-import Type, { type TObject, type TSchema } from "typebox";
+import Type, { type TArray, type TObject, type TSchema } from "typebox";
 import { takeDefault, takeMax } from "#use-case/page-size.ts";
 
 export interface Docs {
@@ -17,7 +17,9 @@ export interface Docs {
   /** The query's parameters. */
   query?: TObject;
   /** The body that the request needs. */
-  body?: TObject;
+  body?: TObject | TArray;
+  /** The body may be a zone file instead (`content-type: text/dns`). */
+  takesZoneFile?: true;
   /** By status. */
   answers: Readonly<Record<number, AnswerDocs>>;
 }
@@ -32,6 +34,8 @@ export interface AnswerDocs {
   isCsvToo?: boolean;
   /** The list is also offered as server-sent events. */
   isStreamToo?: boolean;
+  /** The list is also offered as a zone file, without the headers of pages. */
+  isZoneFileToo?: boolean;
 }
 
 /** `look-again` is the door's header for the seconds after which to look again. */
@@ -47,6 +51,7 @@ export type HeaderName =
   | "link"
   | "allow"
   | "etag"
+  | "x-skipped-lines"
   | "idempotency-replayed";
 
 /** With `?` at its end, only some of these answers have the header. */

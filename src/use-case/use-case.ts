@@ -20,8 +20,16 @@ export const scopes = [
   "hosting:delete",
   "servicepacks:read",
   "webhooks:manage",
+  "dns:read",
+  "dns:update",
 ] as const;
 export type Scope = (typeof scopes)[number];
+
+const dnsScopes = ["dns:read", "dns:update"] as const satisfies readonly Scope[];
+
+/** What a key may do: one that may give a name other name servers may also change the records here. */
+export const withImplied = (given: readonly string[]): string[] =>
+  given.includes("domains:update") ? [...new Set([...given, ...dnsScopes])] : [...given];
 
 /** What can lose a name: a key has them only if they were asked for. */
 const scopesOnRequest: readonly Scope[] = ["domains:delete", "domains:transfer"];
@@ -74,6 +82,9 @@ export interface TimesJudgement {
   problem: string | undefined;
 }
 
+/** The content types that are offered in place of JSON. */
+export type ListedType = "text/csv" | "text/event-stream" | "text/dns";
+
 /** A request that has passed every check of the edge. */
 export interface UseCaseRequest {
   caller: Caller;
@@ -99,7 +110,11 @@ export interface UseCaseRequest {
   /** What the edge thinks of the times of another request's signature. */
   judgeTimes(signed: SignedTimes | undefined): TimesJudgement;
   /** The client takes this content type and no JSON. */
-  wantsOnly(contentType: "text/csv" | "text/event-stream"): boolean;
+  wantsOnly(contentType: ListedType): boolean;
+  /** The type of the body, in lower case and without parameters; empty when the client does not say. */
+  contentType: string;
+  /** The header If-Match: the client writes only over this version. */
+  ifMatch: string | undefined;
   /** Where a client of server-sent events goes on, by its header. */
   lastEventId: string | undefined;
   /**

@@ -15,10 +15,11 @@ import { paidErrors } from "./paid-errors.ts";
 import { type Scenario, type Scenarios, wrongPaging } from "./scenario.ts";
 import { v2Scenarios } from "./v2-scenarios.ts";
 import { insertWebhook, webhookScenarios } from "./webhook-scenarios.ts";
+import { insertZones, zoneScenarios, zones } from "./zone-scenarios.ts";
 
 // Provokes every code that a use case lists in its documented condition, and checks that nothing changes.
 
-const gateway = await startTestGateway({ after }, { moreRegistries: registriesWithoutCodes });
+const gateway = await startTestGateway({ after }, { moreRegistries: registriesWithoutCodes, context: { zones } });
 const reseller = await gateway.addReseller();
 const rival = await gateway.addReseller();
 const plain = await gateway.addReseller({ kind: "plain" });
@@ -266,6 +267,7 @@ const scenarios: Scenarios = {
   ...webhookScenarios({ rival, own: await insertWebhook(query, reseller) }),
   ...hostingScenarios({ rival, plain, incomplete, packs }),
   ...paid.scenarios,
+  ...zoneScenarios({ rival }),
   "GET /account": {},
   "POST /signature-check": {
     bad_request: [
@@ -285,7 +287,8 @@ async function everythingStored(): Promise<unknown> {
     `SELECT (SELECT json_agg(o) FROM orders AS o WHERE kind = 'create') AS orders, (SELECT count(*) FROM order_history) AS history,
        (SELECT json_agg(d ORDER BY domain_name) FROM domains AS d) AS domains, (SELECT count(*) FROM domain_history) AS domain_history, (SELECT json_agg(a) FROM hosting_accounts AS a) AS accounts,
        (SELECT count(*) FROM orders WHERE kind <> 'create') AS changes, (SELECT json_agg(c) FROM auth_codes AS c) AS codes,
-       (SELECT count(*) FROM committed_requests) AS answers`,
+       (SELECT count(*) FROM committed_requests) AS answers, (SELECT json_agg(r ORDER BY r.zone_id, owner) FROM zone_sets AS r) AS records,
+       (SELECT json_agg(json_build_array(domain_name, state, revision, serial) ORDER BY id) FROM zones) AS zones`,
   );
   return row;
 }
@@ -316,6 +319,7 @@ await runSql(
 await paid.prepare();
 
 await insertNamesWithoutCodes(gateway, reseller);
+await insertZones(gateway.databaseUrl, reseller);
 
 Object.assign(scenarios, v2Scenarios({ packs, rival, plain, incomplete, wrongPaging, v1: scenarios }));
 
@@ -336,10 +340,10 @@ for (const { method, path, useCase } of [...routes, ...v2Routes]) {
   for (const [code, requests] of Object.entries(cases) as [ErrorCode, Scenario[]][]) {
     if (elsewhere(code)) continue;
     test(`${method} ${path}: answers ${code} in its condition and changes nothing`, async () => {
-      for (const { as = reseller, target, body, says, fields, arrange, tidy } of requests) {
+      for (const { as = reseller, target, body, headers, says, fields, arrange, tidy } of requests) {
         const before = await everythingStored();
         await arrange?.();
-        const reply = await gateway.send(as, method, target, { body });
+        const reply = await gateway.send(as, method, target, { body, ...(headers && { headers }) });
         await tidy?.();
         const error: ErrorBody = assertError(reply, code);
         const shown = `${target} ${JSON.stringify(body)?.slice(0, 100)} → ${reply.text}`;

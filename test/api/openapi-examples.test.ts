@@ -3,6 +3,7 @@ import { after, test } from "node:test";
 import { createNameLookups } from "#lib/net/name-lookups.ts";
 import { assertValid } from "../harness/described.ts";
 import { startTestGateway } from "../harness/gateway.ts";
+import { insertDomains } from "../harness/insert-domains.ts";
 import { startNameServer } from "../harness/name-server.ts";
 import type { Reply } from "../harness/signed-request.ts";
 import { runSql } from "../harness/sql.ts";
@@ -48,6 +49,7 @@ interface Play {
   expects: number;
 }
 
+const zones = { nameServers: ["ns1.dns.test"], hostmaster: "hostmaster.dns.test", host: "127.0.0.1", port: 1 };
 const v1 = await startStage();
 const v2 = await startStage();
 const { body } = await v1.gateway.send(v1.reseller, "GET", "/openapi.json");
@@ -65,7 +67,7 @@ async function startStage() {
   names.addresses.set("shop.example.com", ["9.9.9.9"]);
   const gateway = await startTestGateway(
     { after },
-    { node: true, registry: { glueAddresses: "any" }, context: { names: createNameLookups([names.address]) } },
+    { node: true, registry: { glueAddresses: "any" }, context: { names: createNameLookups([names.address]), zones } },
   );
   const reseller = await gateway.addReseller();
   const pack = await gateway.addPack({ diskBytesMax: 100_000_000 });
@@ -195,6 +197,38 @@ async function finished(job: string): Promise<Reply> {
     assert.match(reply.text, /ongoing/);
   }
 }
+
+test("the examples about zones are answered as documented", async () => {
+  await insertDomains(v1.gateway.databaseUrl, v1.reseller, ["zoned.example"]);
+  const params = { domain_name: "zoned.example" };
+  await play(v1, "createZone", { params, expects: 202 });
+  await play(v1, "readZone", { params, expects: 200 });
+  await play(v1, "setRecordSet", { params, expects: 200 });
+  await play(v1, "readRecordSet", { params, expects: 200 });
+  await play(v1, "listRecords", { params, expects: 200 });
+  const changed = await play(v1, "deleteRecordSet", { params, expects: 202 });
+  await play(v1, "changeRecords", { params, expects: 202 });
+  await play(v1, "replaceRecords", { params, expects: 200 });
+  await play(v1, "listZoneChanges", { params, expects: 200 });
+  await play(v1, "readZoneChange", { params: { ...params, change_id: lastOf(changed) }, expects: 200 });
+  // Whatever has become of it in the examples about names.
+  await runSql(v1.gateway.databaseUrl, "DELETE FROM domains WHERE domain_name = 'hello.example'");
+  await insertDomains(v1.gateway.databaseUrl, v1.reseller, ["hello.example"]);
+  await v1.gateway.send(v1.reseller, "PUT", "/domains/hello.example/dns", { body: {} });
+  await play(v1, "deleteZone", { expects: 202 });
+});
+
+test("the examples about records under v2 are answered as documented", async () => {
+  await insertDomains(v2.gateway.databaseUrl, v2.reseller, ["zoned.example"]);
+  await v2.gateway.send(v2.reseller, "PUT", "/domains/zoned.example/dns", { body: {} });
+  const params = { domain_name: "zoned.example" };
+  const made = await play(v2, "createDnsRecordV2", { params, expects: 201 });
+  const one = { ...params, record_id: lastOf(made) };
+  await play(v2, "listDnsRecordsV2", { params, expects: 200 });
+  await play(v2, "readDnsRecordV2", { params: one, expects: 200 });
+  await play(v2, "updateDnsRecordV2", { params: one, expects: 200 });
+  await play(v2, "deleteDnsRecordV2", { params: one, expects: 204 });
+});
 
 test("the examples about webhooks are answered as documented", async () => {
   const made = await play(v1, "createWebhook", { expects: 201 });

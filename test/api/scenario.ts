@@ -6,6 +6,7 @@ export interface Scenario {
   as?: TestReseller;
   target: string;
   body?: unknown;
+  headers?: Record<string, string>;
   /** Checks the error's body, beyond the rules for all errors. */
   says?: RegExp;
   fields?: string[];

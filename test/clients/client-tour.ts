@@ -10,6 +10,7 @@ import { type FaultRelay, startFaultRelay } from "../harness/fault-relay.ts";
 import { startTestGateway, type TestGateway, type TestReseller } from "../harness/gateway.ts";
 import { insertDomains } from "../harness/insert-domains.ts";
 import { type Fields, type ForeignClient, type Language, startForeignClient } from "./foreign-client.ts";
+import { changeRecords, zones } from "./zone-tour.ts";
 
 const name = "toured.example";
 const account = "site.example";
@@ -17,7 +18,7 @@ const password = "correct-horse-battery";
 /** More than two pages of the largest size. */
 const namesCount = 230;
 
-interface Tour {
+export interface Tour {
   gateway: TestGateway;
   reseller: TestReseller;
   relay: FaultRelay;
@@ -38,6 +39,7 @@ export function testTour(language: Language): void {
     await t.test("lists what was ordered and what happened", () => listOrders(tour));
     await t.test("shows its account, creates a hosting account, and works with it", () => host(tour));
     await t.test("adds and removes host names", () => addHostNames(tour));
+    await t.test("makes a zone, and changes its records", () => changeRecords(tour));
     await t.test("reads the events so far, and those that come", () => readEvents(tour));
     await t.test("makes a webhook, and sends to it again", () => hook(tour));
     await t.test("shows what the service makes of a signature", () => checkSignature(tour));
@@ -49,7 +51,7 @@ export function testTour(language: Language): void {
 async function startTour(scope: Scope, language: Language): Promise<Tour> {
   // Without the add grace period, a deleted name can be restored at once.
   const graceDays = { add: 0, renew: 0, autoRenew: 45, redemption: 30, pendingDelete: 5 };
-  const gateway = await startTestGateway(scope, { node: true, sandbox: { graceDays } });
+  const gateway = await startTestGateway(scope, { node: true, sandbox: { graceDays }, context: { zones } });
   const reseller = await gateway.addReseller();
   const relay = await startFaultRelay(Number(new URL(gateway.url).port));
   scope.after(() => relay.close());

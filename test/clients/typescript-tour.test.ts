@@ -11,6 +11,7 @@ import { ada } from "../harness/contacts.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { insertDomains } from "../harness/insert-domains.ts";
 import { methodsOf } from "./client-methods.ts";
+import { zones } from "./zone-tour.ts";
 
 const name = "toured.example";
 const identifier = "site.example";
@@ -20,7 +21,7 @@ const namesCount = 230;
 
 // Without the add grace period, a deleted name can be restored at once.
 const graceDays = { add: 0, renew: 0, autoRenew: 45, redemption: 30, pendingDelete: 5 };
-const gateway = await startTestGateway({ after }, { node: true, sandbox: { graceDays } });
+const gateway = await startTestGateway({ after }, { node: true, sandbox: { graceDays }, context: { zones } });
 const { key, id: resellerId } = await gateway.addReseller();
 
 /** Every request that was answered with success, as `GET /domains`. */
@@ -179,6 +180,38 @@ test("lists what was ordered and what happened, and exports whole lists", async 
   ] as const) {
     assert.match(Buffer.concat(await listed(parts)).toString(), new RegExp(`^${heading},`));
   }
+});
+
+test("makes a zone, and changes its records", async () => {
+  const zoned = "zoned.example";
+  await insertDomains(gateway.databaseUrl, { id: resellerId }, [zoned]);
+  const www = (...records: string[]) => ({ subname: "www", type: "A", ttl: 300, records });
+  const made = await noted.zones.create(zoned, { sets: [www("192.0.2.1")] });
+  assert.equal(made.data.change_id, "1");
+  assert.equal((await noted.zones.get(zoned)).data.record_count, 1);
+  await noted.zones.records.set(zoned, www("192.0.2.2"), { ifChangeId: "1" });
+  await assert.rejects(noted.zones.records.change(zoned, [www()], { ifChangeId: "1" }), { errorCode: "zone_changed" });
+  await noted.zones.records.change(zoned, [{ subname: "@", type: "TXT", records: ["a;b"] }]);
+  const sets = await listed(noted.zones.records.list(zoned, { type: "A" }));
+  assert.deepEqual(
+    sets.map(({ subname, records }) => [subname, records]),
+    [["www", ["192.0.2.2"]]],
+  );
+  assert.equal((await noted.zones.records.get(zoned, "www", "A")).data.ttl, 300);
+  const { data: file } = await noted.zones.records.exportFile(zoned);
+  assert.match(file, /^\$ORIGIN zoned\.example\.\n/);
+  await noted.zones.records.replace(zoned, []);
+  assert.deepEqual(await listed(noted.zones.records.list(zoned)), []);
+  await noted.zones.records.importFile(zoned, file);
+  const removed = await noted.zones.records.remove(zoned, "www", "A");
+  const [last] = await listed(noted.zones.changes(zoned));
+  assert.equal(last?.change_id, removed.data.change_id);
+  const { data: change } = await noted.zones.getChange(zoned, removed.data.change_id, { waitSeconds: 1 });
+  assert.deepEqual(change.removed[0]?.records, ["192.0.2.2"]);
+  await noted.zones.delegate(zoned);
+  assert.equal((await noted.zones.delete(zoned, { isForced: true })).status, 202);
+  await noted.zones.restore(zoned);
+  assert.equal((await noted.zones.get(zoned)).data.record_count, 1);
 });
 
 test("shows its account, creates a hosting account, and works with it", async () => {

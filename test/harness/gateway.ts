@@ -31,6 +31,7 @@ import type { RegistryProfile } from "#registry/registries.ts";
 import { createReseller } from "#resellers/create.ts";
 import { createKey, type KeyWithSecret, type NewKey } from "#resellers/keys.ts";
 import { setProfile } from "#resellers/profile.ts";
+import { recordZoneSettings } from "#zones/settings.ts";
 import { type SandboxRegistry, startSandboxRegistry } from "../../sandbox/registry/server.ts";
 import type { Settings } from "../../sandbox/registry/settings.ts";
 import { type Scope, testDatabase } from "./database.ts";
@@ -151,6 +152,7 @@ const usualSettings = {
   messageDays: 730,
   // Receivers of tests listen on loopback.
   webhooks: { ranges: ["127.0.0.0/8"], allowsPlainHttp: true, ca: undefined },
+  zones: { nameServers: [], hostmaster: "", host: "127.0.0.1", port: 1 },
   siteDomain: "localhost",
   bareIdentifiers: true,
   // An unused port: a test that needs DNS starts its own name server.
@@ -212,6 +214,7 @@ export async function startTestGateway(scope: Scope, options: GatewayOptions = {
     ...usualSettings,
     ...options.context,
   };
+  await recordZoneSettings(context);
   const agents = createTestAgents(context, closers);
   if (node) await agents.addNode(node);
   return runGateway(context, {

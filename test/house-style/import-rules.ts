@@ -8,7 +8,7 @@ export interface ImportRule {
   why: string;
 }
 
-const settings = ["src/config.ts", "src/config-alarms.ts", "src/role.ts"];
+const settings = ["src/config.ts", "src/config-alarms.ts", "src/config-zones.ts", "src/config-dns.ts", "src/role.ts"];
 
 /** The files of src/nodes/ itself, and what nodes with accounts' files on their own disks share. */
 const everyNode = [
@@ -57,6 +57,12 @@ export const importRules: ImportRule[] = [
     allowed: ["src/lib/"],
     allowedInTests: [],
     why: "the EPP client does not depend on the database or a use case",
+  },
+  {
+    from: "src/dns/",
+    allowed: ["src/lib/"],
+    allowedInTests: ["test/properties/seed.ts"],
+    why: "the DNS depends neither on the database nor on whose zone it is",
   },
   {
     from: "src/ote/",
@@ -266,6 +272,25 @@ export const importRules: ImportRule[] = [
     why: "hosting depends neither on domain names nor on the processes that serve or run it",
   },
   {
+    from: "src/zones/",
+    allowed: [
+      "src/lib/",
+      "src/db/",
+      "src/dns/",
+      "src/locks/",
+      "src/progress/",
+      "src/domains/",
+      "src/metrics/metrics.ts",
+      "src/use-case/",
+      "src/config-dns.ts",
+      "src/context.ts",
+      "src/errors.ts",
+      "src/role.ts",
+    ],
+    allowedInTests: [],
+    why: "zones place orders about names, which know no zones",
+  },
+  {
     from: "src/api/",
     allowed: [
       "src/metrics/",
@@ -279,6 +304,8 @@ export const importRules: ImportRule[] = [
       "src/events/",
       "src/hosting/",
       "src/webhooks/",
+      "src/zones/",
+      "src/dns/",
       "src/watch/",
       "src/checks/",
       "src/locks/",
@@ -306,6 +333,8 @@ export const importRules: ImportRule[] = [
       "src/events/",
       "src/hosting/",
       "src/webhooks/",
+      "src/zones/",
+      "src/dns/",
       "src/watch/",
       "src/alarms.ts",
       "src/build-context.ts",
@@ -330,6 +359,7 @@ export const importRules: ImportRule[] = [
       "src/registry/registries.ts",
       "src/config.ts",
       "src/config-alarms.ts",
+      "src/config-zones.ts",
       "src/context.ts",
     ],
     allowedInTests: [],

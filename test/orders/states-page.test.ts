@@ -8,6 +8,7 @@ import { moveTransitions } from "#hosting/moves/states.ts";
 import { needsText } from "#ote/plan.ts";
 import { steps } from "#ote/steps.ts";
 import type { Transition } from "#progress/state-table.ts";
+import { zoneTransitions } from "#zones/states.ts";
 import { replacePrinted } from "../harness/printed-page.ts";
 import { drawStates, type Layout } from "../harness/state-drawing.ts";
 
@@ -17,6 +18,7 @@ const pages: Record<string, Record<string, string>> = {
     orders: printStates(orderStates.transitions),
     renewals: printStates(renewalTransitions),
     "hosting accounts": printStates(hostingTransitions),
+    zones: printStates(zoneTransitions),
   },
   "docs/hosting.md": {
     moves: printStates(moveTransitions),

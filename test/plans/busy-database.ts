@@ -255,12 +255,31 @@ function hosting(names: number): Rows {
   };
 }
 
+const zones = (names: number): Rows => ({
+  zones: [
+    "label, domain_name, reseller_id, state, revision, serial, name_servers, hostmaster, created_at, updated_at, next_step_at",
+    `md5(n::text), ${name()}, ${reseller()}, 'Active', 2, 1700000000 + n, '{ns1.dns.test}', 'hostmaster.dns.test', now(), now(),
+     CASE WHEN n % 600 = 0 THEN now() END`,
+    names,
+  ],
+  zone_sets: [
+    "zone_id, owner, type, ttl, records, ids, updated_at",
+    `n, '@', 'A', 300, '{192.0.2.1}', '{14}', now()`,
+    names,
+  ],
+  zone_changes: [
+    "zone_id, revision, serial, at, door, served_at",
+    `1 + n / 2, 1 + n % 2, 1700000000 + n, now() - n * interval '1 minute', 'v1', now()`,
+    names,
+  ],
+});
+
 /** Triggers are off: what they keep is made here. */
 export async function fillDatabase(client: Client, names: number): Promise<void> {
   await client.query("SET session_replication_role = replica; SET statement_timeout = 0");
   const tables: Rows = Object.assign(
     {},
-    ...[resellersAndOrders, namesAndRenewals, namesAndContacts, eventsAndRequests, hosting].map((rowsOf) =>
+    ...[resellersAndOrders, namesAndRenewals, namesAndContacts, eventsAndRequests, hosting, zones].map((rowsOf) =>
       rowsOf(names),
     ),
   );

@@ -30,6 +30,7 @@ const smallTables = new Set([
   "service_packs",
   "processes",
   "workers",
+  "zone_settings",
 ]);
 
 /** Statements that read more, and why that is right. None of them may be left that does not. */

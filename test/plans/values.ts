@@ -125,6 +125,11 @@ const names = (facts: Facts): Override[] => [
     statements: /^(orders|orders-of-name|domain-history|webhook-deliveries)-page-(next|prev|rest)$/,
     values: { at: place },
   },
+  { statements: /^zone-changes-page-(next|prev|rest)$/, values: { at: "1 1700000000000000 000000000000002" } },
+  {
+    statements: /^zone/,
+    values: { gone: "[]", written: "[]", added: "[]", removed: "[]", shown: "[]", revision: "2", steps: "1" },
+  },
   { statements: /^hosting-page-(next|prev)$/, values: { at: facts.identifier } },
   {
     statements: /^webhook/,

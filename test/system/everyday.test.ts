@@ -17,7 +17,7 @@ import { dumpDatabase } from "../harness/sql.ts";
 const name = "shop.example";
 const password = "Correct-Horse-77-battery";
 const page = "<h1>open all day</h1>";
-const memoryMbMax = 500;
+const memoryMbMax = 560;
 const packId = "14490";
 /** Much fewer than the parts import. */
 const modulesMin = 200;
@@ -49,7 +49,7 @@ test("prints all addresses, the key and its secret, and three commands to paste"
   assert.match(told, new RegExp(`export DEEDHOUSE_URL=${url} DEEDHOUSE_API_KEY=${key} DEEDHOUSE_API_SECRET=${secret}`));
   assert.match(told, /npx deedhouse domains register hello\.example --wait/);
   assert.match(told, new RegExp(`npx deedhouse hosting create hello\\.example --pack ${packId}`));
-  assert.deepEqual(Object.keys(pids).sort(), ["api", "node", "postgres", "registry", "worker"]);
+  assert.deepEqual(Object.keys(pids).sort(), ["api", "dns", "node", "postgres", "registry", "worker"]);
 });
 
 test("api, worker and node say that they are ready where their metrics are", async () => {
@@ -94,7 +94,11 @@ test("the control port of each registry shows the names that it holds", async ()
     return domains.map((domain) => `${domain.name} ${domain.registrant === undefined ? "thin" : "thick"}`).toSorted();
   };
   const { sandbox, "sandbox-thin": thin } = system.ready().registries;
-  assert.deepEqual(await held(sandbox?.control_port), [`${name} thick`, "xn--mnchen-3ya.example thick"]);
+  assert.deepEqual(await held(sandbox?.control_port), [
+    "dns.test thin",
+    `${name} thick`,
+    "xn--mnchen-3ya.example thick",
+  ]);
   assert.deepEqual(await held(thin?.control_port), ["shop.thin.example thin"]);
 });
 

@@ -17,7 +17,7 @@ test("uses the database of DATABASE_URL, as the operator's commands do, and says
   const system = await startSystem(folder, [], { env: { ...env, DEEDHOUSE_REGISTRIES_FILE: "mine.json" } });
   const { database_url, pids } = system.ready();
   assert.equal(database_url, url);
-  assert.deepEqual(Object.keys(pids).sort(), ["api", "node", "registry", "worker"]);
+  assert.deepEqual(Object.keys(pids).sort(), ["api", "dns", "node", "registry", "worker"]);
   for (const part of ["node", "registry"]) {
     const entries = readFileSync(`/proc/${pids[part]}/environ`, "utf8").split("\0");
     assert.ok(!entries.some((entry) => entry.startsWith("DATABASE_URL=")), part);

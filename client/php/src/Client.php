@@ -26,6 +26,7 @@ final class Client
     public readonly Renewals $renewals;
     public readonly Signatures $signatures;
     public readonly Webhooks $webhooks;
+    public readonly Zones $zones;
     private readonly Transport $transport;
 
     /**
@@ -69,6 +70,7 @@ final class Client
         $this->renewals = new Renewals($this->transport);
         $this->signatures = new Signatures($this->transport);
         $this->webhooks = new Webhooks($this->transport);
+        $this->zones = new Zones($this->transport);
     }
 
     /** Closes the connection; the next call opens another one. */

@@ -59,9 +59,11 @@ final class Transport
     /**
      * Sends a call, and returns a 2xx.
      *
-     * @param ?array<string, mixed> $body sent as JSON; fields that are null are left out
+     * @param ?array<mixed> $body sent as JSON; fields that are null are left out
      * @param ?int $waitSeconds how long the service may hold the answer
      * @param ?\Closure(string): void $receive asks for CSV, and gets it in parts
+     * @param ?string $zoneFile sent in place of a body; an empty one asks for a zone file
+     * @param ?string $ifMatch writes only over the version that has this etag
      * @throws ApiException
      * @throws NoAnswerException
      */
@@ -73,11 +75,19 @@ final class Transport
         ?string $idempotencyKey = null,
         ?int $waitSeconds = null,
         ?\Closure $receive = null,
+        ?string $zoneFile = null,
+        ?string $ifMatch = null,
     ): Reply {
         $target = $this->connection->path . $path . ($query === '' ? '' : "?{$query}");
-        $content = self::json($body);
+        $content = $zoneFile ?? self::json($body);
         $headers = $this->headers($method, $content !== '', $idempotencyKey, $waitSeconds);
         $headers['accept'] = $receive === null ? 'application/json' : 'text/csv';
+        if ($zoneFile !== null) {
+            $headers[$content === '' ? 'accept' : 'content-type'] = 'text/dns';
+        }
+        if ($ifMatch !== null) {
+            $headers['if-match'] = $ifMatch;
+        }
         $timeoutSeconds = $this->timeoutSeconds + ($waitSeconds ?? 0);
         $headers['authorization'] = $this->sign($method, $target, $content);
         $previous = null;
@@ -134,11 +144,14 @@ final class Transport
         return $signature->authorization();
     }
 
-    /** @param ?array<string, mixed> $body */
+    /** @param ?array<mixed> $body a list is sent as one */
     private static function json(?array $body): string
     {
         if ($body === null) {
             return '';
+        }
+        if (array_is_list($body)) {
+            return json_encode($body, JSON_THROW_ON_ERROR | JSON_UNESCAPED_UNICODE | JSON_UNESCAPED_SLASHES);
         }
         $given = array_filter($body, static fn (mixed $value): bool => $value !== null);
         return json_encode((object) $given, JSON_THROW_ON_ERROR | JSON_UNESCAPED_UNICODE | JSON_UNESCAPED_SLASHES);

@@ -1,6 +1,14 @@
 """Client library for the Deedhouse reseller API."""
 
-from .answers import Answer, EventPage, Page, PlacedAccount, PlacedOrder, RateLimit
+from .answers import (
+    Answer,
+    EventPage,
+    Page,
+    PlacedAccount,
+    PlacedChange,
+    PlacedOrder,
+    RateLimit,
+)
 from .client import VERSION, Client
 from .errors import (
     UNEXPECTED_RESPONSE,
@@ -29,6 +37,7 @@ __all__ = [
     "NoAnswerError",
     "Page",
     "PlacedAccount",
+    "PlacedChange",
     "PlacedOrder",
     "RateLimit",
     "RetryNotice",

@@ -79,6 +79,14 @@ class PlacedAccount(Answer[None]):
     identifier: str
 
 
+@dataclass(frozen=True)
+class PlacedChange(Answer[None]):
+    """A change of a zone; ``zones.get_change`` says when the servers have it."""
+
+    #: Also the zone's version.
+    change_id: str
+
+
 def empty_answer(reply: Reply) -> Answer[None]:
     """Return an answer without a body."""
     return Answer(None, **_common(reply))
@@ -90,6 +98,11 @@ def object_answer(reply: Reply) -> Answer[Any]:
     if not isinstance(value, dict):
         raise unexpected(reply, "a JSON object")
     return Answer(value, **_common(reply))
+
+
+def text_answer(reply: Reply) -> Answer[str]:
+    """Return an answer with a text that is no JSON."""
+    return Answer(reply.text, **_common(reply))
 
 
 def list_answer(reply: Reply) -> Answer[Any]:
@@ -125,6 +138,11 @@ def placed_order(reply: Reply) -> PlacedOrder:
 def placed_account(reply: Reply) -> PlacedAccount:
     """Return the account that ``location`` names."""
     return PlacedAccount(None, **_common(reply), identifier=_last_of_location(reply))
+
+
+def placed_change(reply: Reply) -> PlacedChange:
+    """Return the change that ``location`` names."""
+    return PlacedChange(None, **_common(reply), change_id=_last_of_location(reply))
 
 
 def api_error(reply: Reply) -> ApiError:

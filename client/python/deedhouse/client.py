@@ -13,6 +13,7 @@ from .renewals import Renewals
 from .signatures import Signatures
 from .transport import OnRetry, Options, Transport
 from .webhooks import Webhooks
+from .zones import Zones
 
 VERSION = "0.1.0"
 
@@ -75,6 +76,7 @@ class Client:
         self.renewals = Renewals(self._transport)
         self.signatures = Signatures(self._transport)
         self.webhooks = Webhooks(self._transport)
+        self.zones = Zones(self._transport)
 
     def close(self) -> None:
         """Close the connection of this thread; the next call opens another one."""

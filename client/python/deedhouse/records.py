@@ -511,3 +511,81 @@ class WebhookDelivery(_WebhookDelivery, total=False):
     answer_status: int
     answer_text: str
     error_text: str
+
+
+class ZoneNameServer(TypedDict, total=False):
+    """What a name server has of a zone."""
+
+    name: str
+    serial: Optional[int]
+    is_current: bool
+    problem: str
+
+
+class _Zone(TypedDict):
+    domain_name: str
+    state: Literal["Publishing", "Active", "Leaving", "Withdrawn"]
+    serial: int
+    #: Which name servers the registry showed last.
+    delegation: Literal["ours", "partly", "elsewhere", "none"]
+    served_at: Optional[str]
+    name_servers: list[ZoneNameServer]
+    record_count: int
+    records_max: int
+
+
+class Zone(_Zone, total=False):
+    """The zone of a domain name."""
+
+    problem: Literal["ds_left"]
+    #: When a zone that is ``Leaving`` ends.
+    until: str
+
+
+class _RecordSetInput(TypedDict):
+    #: Relative to the domain name; ``@`` is the name itself.
+    subname: str
+    type: str
+    records: list[str]
+
+
+class RecordSetInput(_RecordSetInput, total=False):
+    """The records of one name and type, as they are sent."""
+
+    ttl: int
+
+
+class RecordSet(TypedDict):
+    """The records of one name and type."""
+
+    subname: str
+    type: str
+    ttl: int
+    records: list[str]
+    managed_by: Optional[Literal["hosting", "service"]]
+    updated_at: str
+
+
+class RecordsOfChange(TypedDict):
+    """Records that a change has added or removed."""
+
+    subname: str
+    type: str
+    ttl: int
+    records: list[str]
+
+
+class ZoneChange(TypedDict):
+    """A change of a zone."""
+
+    #: Also the zone's version.
+    change_id: str
+    serial: int
+    at: str
+    #: The API key; ``None``: no request.
+    by: Optional[str]
+    door: str
+    status: Literal["Publishing", "Served"]
+    served_at: Optional[str]
+    added: list[RecordsOfChange]
+    removed: list[RecordsOfChange]

@@ -17,6 +17,8 @@ from .signing import SignInput, authorization_header, new_idempotency_key, new_n
 _Result = TypeVar("_Result")
 OnRetry = Callable[[RetryNotice], None]
 Query = Mapping[str, Union[str, int, bool, None]]
+#: Sent as JSON; fields that are ``None`` are left out.
+Body = Union[Mapping[str, Any], list[Any]]
 
 
 @dataclass(frozen=True)
@@ -74,17 +76,25 @@ class Transport:
         path: str,
         *,
         query: str = "",
-        body: Optional[Mapping[str, Any]] = None,
+        body: Optional[Body] = None,
+        zone_file: Optional[str] = None,
+        if_match: Optional[str] = None,
         idempotency_key: Optional[str] = None,
         wait_seconds: Optional[int] = None,
     ) -> Reply:
         """Send a call, and return a 2xx; raise ``ApiError`` or ``NoAnswerError``.
 
+        ``zone_file`` is sent in place of a body; an empty one asks for a zone file.
+        ``if_match`` is the etag of the version over which the call may write.
         ``wait_seconds`` is how long the service may hold the answer.
         """
         target = self._target(path, query)
-        content = _json_bytes(body)
+        content = _json_bytes(body) if zone_file is None else zone_file.encode()
         headers = self._headers(method, bool(content), idempotency_key, wait_seconds)
+        if zone_file is not None:
+            headers["content-type" if zone_file else "accept"] = "text/dns"
+        if if_match is not None:
+            headers["if-match"] = if_match
         timeout_seconds = self._options.timeout_seconds + (wait_seconds or 0)
 
         def attempt() -> Reply:
@@ -195,8 +205,10 @@ def _successful(reply: Reply) -> Reply:
     return reply
 
 
-def _json_bytes(body: Optional[Mapping[str, Any]]) -> bytes:
+def _json_bytes(body: Optional[Body]) -> bytes:
     if body is None:
         return b""
-    given = {name: value for name, value in body.items() if value is not None}
+    given: Any = body
+    if isinstance(body, Mapping):
+        given = {name: value for name, value in body.items() if value is not None}
     return json.dumps(given, ensure_ascii=False, separators=(",", ":")).encode()

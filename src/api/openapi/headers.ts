@@ -30,7 +30,8 @@ const answerHeaders: Record<HeaderName, Described> = {
     `</v1/domains?take=${takeDefault}>; rel="first"`,
   ),
   allow: text("The methods that the path accepts.", "GET, PUT"),
-  etag: text("Changes with the document.", '"0f3c5a7e91b24d68"'),
+  etag: text("Changes with what is shown.", '"0f3c5a7e91b24d68"'),
+  "x-skipped-lines": text("The lines of the zone file that are not taken over.", "2, 3, 4"),
   "idempotency-replayed": text("`true`: the stored answer to an earlier request with this Idempotency-Key.", "true"),
 };
 
@@ -95,6 +96,7 @@ export const requestHeaders = {
     "Required when a request with a body is signed by RFC 9421 (RFC 9530).",
     "sha-256=:/TWc6NwmFpO2tkCh0B11f+izzsRVvCQxHwCHP1idgFI=:",
   ),
+  IfMatch: requestHeader("If-Match", "The `etag` of the zone that you have read: only then it is changed.", '"7"'),
   IfNoneMatch: requestHeader("If-None-Match", "The `etag` of what you have.", '"0f3c5a7e91b24d68"'),
 };
 export type RequestHeader = keyof typeof requestHeaders;
@@ -117,6 +119,10 @@ export const pathParameters: Readonly<Record<string, ReturnType<typeof pathParam
     pathParameter("host_name", "A host name of a hosting account's site.", "www.hello.example"),
     pathParameter("webhook_id", "As its answer has it.", "wh_5c1f0a9be2d34b7e8a61"),
     pathParameter("event_id", "As a delivery has it.", "evt_1_8142_77"),
+    pathParameter("subname", "Relative to the name; `@` is the name itself.", "www"),
+    pathParameter("record_type", "A type of records, in any case.", "A"),
+    pathParameter("change_id", "As its answer has it.", "7"),
+    pathParameter("record_id", "As its answer has it.", "14"),
     pathParameter("account_id", "The number of a hosting account.", "999001"),
     pathParameter("job_id", "As the `location` of the order's answer has it.", "01000000-0000-8000-80a1-b2c3d4e5f607"),
   ].map((parameter) => [parameter.name, parameter]),

@@ -1,5 +1,5 @@
 /** One operation of openapi.json. */
-import type { TObject, TSchema } from "typebox";
+import type { TSchema } from "typebox";
 import { describeErrors } from "#api/openapi/errors.ts";
 import { describeHeaders, pathParameters, type RequestHeader } from "#api/openapi/headers.ts";
 import { exampleOf, examplesOf, type Shapes } from "#api/openapi/shapes.ts";
@@ -43,6 +43,7 @@ export function describeOperation(shapes: Shapes, route: DescribedRoute, isV2: b
     description: [docs.description, docs.isPaidOrder && paidText, needs].filter(Boolean).join(" "),
     // For programs that ask a person before they spend money.
     ...(docs.isPaidOrder && { "x-paid-order": true }),
+    ...(docs.takesZoneFile && { "x-zone-file": true }),
     security: [
       ...anonymous,
       ...(scopes ?? []).flatMap((scope) =>
@@ -61,6 +62,7 @@ export function describeOperation(shapes: Shapes, route: DescribedRoute, isV2: b
           const others = {
             ...(answer.isCsvToo && { "x-csv": true }),
             ...(answer.isStreamToo && { "x-event-stream": true }),
+            ...(answer.isZoneFileToo && { "x-zone-file": true }),
           };
           return [
             status,
@@ -77,6 +79,7 @@ export function describeOperation(shapes: Shapes, route: DescribedRoute, isV2: b
 export const tags = [
   { name: "Domains", description: "The names of your portfolio, and what changes them." },
   { name: "Orders", description: "What you have ordered about names." },
+  { name: "DNS", description: "Zones of names, and their records." },
   { name: "Renewals", description: "What happens at the end of each term." },
   { name: "Hosting accounts", description: "FTP, web space and host names." },
   { name: "Events", description: "What has happened, as it happens." },
@@ -97,8 +100,12 @@ const tagsOfPaths: Readonly<Record<string, TagName>> = {
   servicepacks: "Hosting accounts",
   events: "Events",
   webhooks: "Webhooks",
+  dns: "DNS",
 };
-const tagOf = (path: string): TagName => tagsOfPaths[path.replace(/^\/v2/, "").split("/")[1]!] ?? "About this API";
+const tagOf = (path: string): TagName =>
+  /^\/domains\/:domain_name\/(?:dns|records)(?:\/|$)/.test(path)
+    ? "DNS"
+    : (tagsOfPaths[path.replace(/^\/v2/, "").split("/")[1]!] ?? "About this API");
 
 function describeParameters(shapes: Shapes, route: DescribedRoute) {
   const { path, docs, scopes } = route;
@@ -121,14 +128,15 @@ function describeParameters(shapes: Shapes, route: DescribedRoute) {
     Object.values(docs.answers).some(({ headers = [] }) => headers.some((header) => header.startsWith(name)));
   const headers: RequestHeader[] = [
     ...(answers("preference-applied") ? (["Prefer"] as const) : []),
-    ...(answers("etag") ? (["IfNoneMatch"] as const) : []),
+    ...(answers("etag") && !scopes ? (["IfNoneMatch"] as const) : []),
     ...(scopes && isWriting(route) ? (["IdempotencyKey"] as const) : []),
+    ...(scopes?.includes("dns:update") ? (["IfMatch"] as const) : []),
     ...(scopes && docs.body ? (["ContentDigest"] as const) : []),
   ];
   return [...inPath, ...inQuery, ...headers.map((name) => ({ $ref: `#/components/parameters/${name}` }))];
 }
 
-function describeBody(shapes: Shapes, body: TObject) {
+function describeBody(shapes: Shapes, body: TSchema) {
   const examples = examplesOf(body).map((value, index) => [`example${index + 1}`, { value }]);
   return {
     required: true,

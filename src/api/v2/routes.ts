@@ -1,5 +1,12 @@
 import type { Route } from "#api/route.ts";
 import { createAccount, listAccounts, listServicePacks, readAccount } from "#api/v2/accounts.ts";
+import {
+  createDnsRecord,
+  deleteDnsRecord,
+  listDnsRecords,
+  readDnsRecord,
+  updateDnsRecord,
+} from "#api/v2/dns-records.ts";
 import { listDomains, readDomain, setNameServers } from "#api/v2/domains.ts";
 import { listLinuxHostings, readLinuxHosting } from "#api/v2/linux-hostings.ts";
 import { readProvisioningJob } from "#api/v2/provisioning-job.ts";
@@ -13,6 +20,11 @@ const table: readonly Route[] = [
   { method: "POST", path: "/v2/domains/registrations", useCase: registerDomain },
   { method: "PUT", path: "/v2/domains/:domain_name/renew", useCase: setWillRenew },
   { method: "PUT", path: "/v2/domains/:domain_name/nameservers", useCase: setNameServers },
+  { method: "GET", path: "/v2/dns/:domain_name/records", useCase: listDnsRecords, takesSlash: true },
+  { method: "POST", path: "/v2/dns/:domain_name/records", useCase: createDnsRecord, takesSlash: true },
+  { method: "GET", path: "/v2/dns/:domain_name/records/:record_id", useCase: readDnsRecord },
+  { method: "PUT", path: "/v2/dns/:domain_name/records/:record_id", useCase: updateDnsRecord },
+  { method: "DELETE", path: "/v2/dns/:domain_name/records/:record_id", useCase: deleteDnsRecord },
   { method: "GET", path: "/v2/provisioningjobs/:job_id", useCase: readProvisioningJob },
   { method: "GET", path: "/v2/servicepacks", useCase: listServicePacks },
   { method: "GET", path: "/v2/accounts", useCase: listAccounts, takesSlash: true },

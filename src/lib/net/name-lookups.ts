@@ -131,3 +131,27 @@ function problemOf(answer: PromiseSettledResult<unknown>): string | undefined {
   if (code === "ENOTFOUND" || code === "ENODATA") return undefined;
   return code === "ECANCELLED" ? unanswered.problem : code;
 }
+
+const serialMsMax = 2_000;
+
+/**
+ * Asks one name server, which the operator has set, for the serial of a zone (SOA).
+ * @returns the serial, or the code of what went wrong
+ */
+export async function askSerial(
+  { host, port }: { host: string; port: number },
+  zone: string,
+  signal: AbortSignal,
+): Promise<{ serial: number; problem: null } | { serial: null; problem: string }> {
+  const resolver = new Resolver({ timeout: serialMsMax, tries: 1 });
+  const cancel = () => resolver.cancel();
+  signal.addEventListener("abort", cancel, { once: true });
+  try {
+    resolver.setServers([host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`]);
+    return { serial: (await resolver.resolveSoa(zone)).serial, problem: null };
+  } catch (error) {
+    return { serial: null, problem: (error as NodeJS.ErrnoException).code ?? "unknown" };
+  } finally {
+    signal.removeEventListener("abort", cancel);
+  }
+}

@@ -19,7 +19,7 @@ export function sourceOf(address: string): string {
 }
 
 /** The eight groups of a valid IPv6 address. */
-function expandIpv6(address: string): number[] {
+export function expandIpv6(address: string): number[] {
   const hexadecimal = address.replace(/%.*$/, "").replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_dotted, ...bytes) => {
     const [first = 0, second = 0, third = 0, fourth = 0] = bytes.slice(0, 4).map(Number);
     return `${((first << 8) | second).toString(16)}:${((third << 8) | fourth).toString(16)}`;
