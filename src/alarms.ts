@@ -44,6 +44,8 @@ export const alarmKinds = [
   "hosting-node",
   "hosting-node-away",
   "hosting-node-restored",
+  "name-server",
+  "name-server-restored",
   "webhook",
   "alarm-channel",
   "chore",

@@ -2,8 +2,8 @@ import { type Config, childEnvironment, readStatus } from "#config.ts";
 import { readZones } from "#config-zones.ts";
 import { createReader } from "#lib/settings.ts";
 
-/** The settings of the role `dns`, which opens no secret. */
-export type DnsConfig = Pick<Config, "logLevel" | "databaseUrl" | "zones" | "status">;
+/** The settings of the role `dns`. Master keys open those of the name servers; without any, none gets zones. */
+export type DnsConfig = Pick<Config, "logLevel" | "databaseUrl" | "zones" | "status" | "masterKeys">;
 
 /** @throws WrongSetting that lists every mistake, one per line */
 export function loadDnsConfig(): DnsConfig {
@@ -13,5 +13,6 @@ export function loadDnsConfig(): DnsConfig {
     databaseUrl: reader.text("DATABASE_URL"),
     zones: readZones(reader),
     status: readStatus(reader),
+    masterKeys: reader.list("DEEDHOUSE_MASTER_KEY"),
   });
 }

@@ -42,6 +42,12 @@ function recordsOf(set: ServedSet, name: Buffer, ttl = set.ttl): WireRecord[] {
   return rdataOf(set).map((rdata) => ({ name, type: typeCode(set.type), class: classIn, ttl, rdata }));
 }
 
+/** All records of a zone, SOA first. */
+export function* zoneRecords(zone: ServedZone): Generator<WireRecord> {
+  const origin = originOf(zone.name);
+  for (const set of zone.sets) yield* recordsOf(set, nameToWire(absoluteName(origin, set.owner)));
+}
+
 /** CNAMEs that are followed; what is beyond, resolvers ask for. */
 const chainLinksMax = 16;
 

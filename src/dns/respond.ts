@@ -1,6 +1,7 @@
 /** The response to one message, whichever way it came. */
 import type { BlockList } from "node:net";
 import { type Answer, answerQuestion } from "#dns/answer.ts";
+import { answerSigned, type Feed } from "#dns/feed.ts";
 import { wireNameText, zoneNamesFor } from "#dns/names.ts";
 import type { ServedZone } from "#dns/served-zone.ts";
 import {
@@ -34,7 +35,12 @@ export interface ResponderOptions {
   found(error?: unknown): void;
   /** Whether the source may be told once more that it is refused. */
   mayRefuse(source: string): boolean;
+  /** Name servers that take zones from here. */
+  feed?: Feed | undefined;
 }
+
+/** One message, or those of a transfer. */
+export type Response = Buffer | AsyncIterable<Buffer> | undefined;
 
 export interface Peer {
   /** Without a zone, and not IPv4-mapped. */
@@ -48,7 +54,13 @@ const udpBytesMax = 1_232;
 const plainUdpBytesMax = 512;
 const rcodeBits = 4;
 
-type Request = { id: number; flags: number; question?: Question | undefined; edns?: Edns | undefined };
+type Request = {
+  id: number;
+  flags: number;
+  question?: Question | undefined;
+  edns?: Edns | undefined;
+  isSigned?: boolean;
+};
 /** What a request says of itself in its OPT record (RFC 6891). */
 type Edns = { version: number; udpBytes: number };
 
@@ -56,12 +68,19 @@ const rootName = Buffer.of(0);
 const nothing = { isAuthoritative: false, answers: [], authority: [], additional: [] };
 
 /** Returns the bytes to send, or undefined for silence. */
-export function createResponder(options: ResponderOptions): (bytes: Buffer, peer: Peer) => Promise<Buffer | undefined> {
+export function createResponder(options: ResponderOptions): (bytes: Buffer, peer: Peer) => Promise<Response> {
   return async (bytes, peer) => {
     const header = readHeader(bytes);
     // Two servers that answer responses would never stop.
     if (!header || (header.flags & flag.response) !== 0) return undefined;
     const request = readRequest(bytes, header);
+    if (request?.isSigned && options.feed) {
+      const response = await answerSigned(options.feed, bytes, peer).catch((error: unknown) => {
+        options.found(error);
+        return fail(request, rcode.servFail, peer);
+      });
+      return response === "stranger" ? refuse(options, request, peer) : response;
+    }
     const isAnswered = options.answered.check(peer.address, addressFamily(peer.address));
     if (!isAnswered) return refuse(options, request ?? header, peer);
     if ((header.flags & opcodeMask) !== 0) return fail(request ?? header, rcode.notImp, peer);
@@ -107,7 +126,8 @@ function readRequest(bytes: Buffer, header: { id: number; flags: number }): Requ
     if (opts.length > 1 || (opt && opt.name.length > 1)) return undefined;
     const edns = opt && { version: (opt.ttl >>> 16) & 255, udpBytes: opt.class };
     const question = questions.length === 1 ? questions[0] : undefined;
-    return { id: header.id, flags: header.flags, question, edns };
+    const isSigned = additional.some(({ type }) => type === wireType.tsig);
+    return { id: header.id, flags: header.flags, question, edns, isSigned };
   } catch (error) {
     if (error instanceof WireProblem) return undefined;
     throw error;

@@ -2,8 +2,9 @@
 import { createSocket, type RemoteInfo, type Socket as UdpSocket } from "node:dgram";
 import { once } from "node:events";
 import { type AddressInfo, type BlockList, createServer, isIPv6, type Server, type Socket } from "node:net";
+import type { Feed } from "#dns/feed.ts";
 import { Refusals } from "#dns/refusals.ts";
-import { createResponder, type Peer } from "#dns/respond.ts";
+import { createResponder, type Peer, type Response } from "#dns/respond.ts";
 import type { ServedZone } from "#dns/served-zone.ts";
 import { FrameReader, frame } from "#dns/tcp-frames.ts";
 import { headerBytes } from "#dns/wire.ts";
@@ -42,6 +43,8 @@ export interface DnsServerOptions {
   answered: BlockList;
   /** As `ResponderOptions.findZone`. */
   findZone(name: string): Promise<ServedZone | undefined>;
+  /** Name servers that take zones from here. */
+  feed?: Feed | undefined;
   clock: Pick<Clock, "monotonicMs">;
   log: Log;
   limits?: Partial<DnsLimits>;
@@ -53,7 +56,7 @@ export interface DnsServer {
   close(): Promise<void>;
 }
 
-type Respond = (bytes: Buffer, peer: Peer) => Promise<Buffer | undefined>;
+type Respond = (bytes: Buffer, peer: Peer) => Promise<Response>;
 
 /** @throws the error of the system if it cannot listen there */
 export async function startDnsServer(options: DnsServerOptions): Promise<DnsServer> {
@@ -63,6 +66,7 @@ export async function startDnsServer(options: DnsServerOptions): Promise<DnsServ
     answered: options.answered,
     findZone: (name) => options.findZone(name),
     found: reportChanges(options.log),
+    feed: options.feed,
     mayRefuse: (source) => refusals.take(source),
   });
   const { tcp, udp } = await openBoth(options);
@@ -121,7 +125,7 @@ function answerDatagrams(udp: UdpSocket, respond: Respond, limits: DnsLimits, lo
     try {
       const response = await respond(bytes, { address: peerAddress(from.address), isTcp: false });
       // It may be lost on its way, so an error here means no more than that.
-      if (response) udp.send(response, from.port, from.address, () => {});
+      if (Buffer.isBuffer(response)) udp.send(response, from.port, from.address, () => {});
     } finally {
       askedCount -= 1;
     }
@@ -184,8 +188,10 @@ async function answerFrames(socket: Socket, respond: Respond, { idleMs, unreadMs
         if (message.length < headerBytes) return;
         clearTimeout(timer);
         const response = await respond(message, peer);
-        allow(unreadMs);
-        if (response && !socket.write(frame(response))) await once(socket, "drain", gone);
+        for await (const part of Buffer.isBuffer(response) ? [response] : (response ?? [])) {
+          allow(unreadMs);
+          if (!socket.write(frame(part))) await once(socket, "drain", gone);
+        }
         allow(idleMs);
       }
     }

@@ -26,7 +26,7 @@ export interface Message {
   questions: Question[];
   answers: WireRecord[];
   authority: WireRecord[];
-  /** OPT (RFC 6891) and later TSIG are records here. */
+  /** OPT (RFC 6891) and TSIG (RFC 8945) are records here. */
   additional: WireRecord[];
 }
 
@@ -34,10 +34,20 @@ export const flag = { response: 0x8000, authoritative: 0x0400, truncated: 0x0200
 export const opcodeMask = 0x7800;
 
 /** RFC 1035 §4.1.1; RFC 6891 §9: BADVERS has its upper bits in the OPT record. */
-export const rcode = { noError: 0, formErr: 1, servFail: 2, nxDomain: 3, notImp: 4, refused: 5, badVers: 16 };
+export const rcode = {
+  noError: 0,
+  formErr: 1,
+  servFail: 2,
+  nxDomain: 3,
+  notImp: 4,
+  refused: 5,
+  notAuth: 9,
+  badVers: 16,
+};
 
 export const classIn = 1;
-export const wireType = { opt: 41, ixfr: 251, axfr: 252, any: 255 };
+export const classAny = 255;
+export const wireType = { soa: 6, opt: 41, tsig: 250, ixfr: 251, axfr: 252, any: 255 };
 
 export const headerBytes = 12;
 /** A frame of TCP has a length of two bytes. */
@@ -55,7 +65,10 @@ export function readHeader(bytes: Buffer): { id: number; flags: number } | undef
 }
 
 /** @throws WireProblem; also for bytes after the last record */
-export function parseMessage(bytes: Buffer): Message {
+export const parseMessage = (bytes: Buffer): Message => parseWithEnd(bytes).message;
+
+/** @returns with the message, where its last record begins @throws as `parseMessage` */
+export function parseWithEnd(bytes: Buffer): { message: Message; lastRecordAt: number } {
   const reader = new MessageReader(bytes);
   const [id, flags, ...counts] = Array.from({ length: 6 }, () => reader.number(2)) as [number, number, ...number[]];
   const list = <T>(count: number | undefined, read: () => T): T[] => Array.from({ length: count ?? 0 }, read);
@@ -69,12 +82,29 @@ export function parseMessage(bytes: Buffer): Message {
     additional: list(additional, () => reader.record()),
   };
   reader.end();
-  return message;
+  return { message, lastRecordAt: reader.lastRecordAt };
+}
+
+/** Where names are in RDATA that older servers compress (RFC 3597 §4): the bytes before the name. */
+const compressedAfter = new Map([
+  [2, 0],
+  [5, 0],
+  [12, 0],
+  [15, 2],
+]);
+
+/** The RDATA of a record of that message, without compression. @throws WireProblem */
+export function expandRdata(bytes: Buffer, { type, rdata }: WireRecord): Buffer {
+  const before = compressedAfter.get(type);
+  if (before === undefined) return rdata;
+  const name = new MessageReader(bytes).nameAt(rdata.byteOffset - bytes.byteOffset + before);
+  return Buffer.concat([rdata.subarray(0, before), name]);
 }
 
 class MessageReader {
   readonly #bytes: Buffer;
   #offset = 0;
+  lastRecordAt = 0;
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes;
@@ -97,12 +127,18 @@ class MessageReader {
   }
 
   record(): WireRecord {
+    this.lastRecordAt = this.#offset;
     const head = { name: this.#name(), type: this.number(2), class: this.number(2), ttl: this.number(4) };
     return Object.assign(head, { rdata: this.#take(this.number(2)) });
   }
 
   end(): void {
     if (this.#offset < this.#bytes.length) throw new WireProblem("The message has bytes after its last record.");
+  }
+
+  nameAt(offset: number): Buffer {
+    this.#offset = offset;
+    return this.#name();
   }
 
   #name(): Buffer {

@@ -23,6 +23,8 @@ import { dropOldDeliveries } from "#webhooks/kept.ts";
 import { wakeWebhooks } from "#webhooks/machine.ts";
 import { dropIdlePaces } from "#webhooks/pace.ts";
 import { dropOldZones } from "#zones/kept.ts";
+import { checkAllSerials } from "#zones/servers/nightly.ts";
+import { watchServers } from "#zones/servers/watch.ts";
 import { renewZones } from "#zones/settings.ts";
 
 /** The first half of the locks' keys; "cho" in ASCII. */
@@ -72,6 +74,11 @@ const chores = {
   "absent-nodes": everyMinute(updateAbsenceAlarms),
   "zone-settings": everyMinute(renewZones),
   "old-zones": everyMinute(dropOldZones),
+  "name-servers": everyMinute(watchServers),
+  "zone-serials": {
+    run: checkAllSerials,
+    next: (now) => new Date(nightBefore(now).getTime() + dayMs),
+  },
   reconciles: {
     run: askAllReconciles,
     next: (now) => new Date(nightBefore(now).getTime() + dayMs),
@@ -80,7 +87,8 @@ const chores = {
 type ChoreName = keyof typeof chores;
 
 const names = Object.keys(chores) as ChoreName[];
-const ofEveryMinute = names.filter((name) => name !== "reconciles");
+const nightly: ReadonlySet<ChoreName> = new Set(["reconciles", "zone-serials"]);
+const ofEveryMinute = names.filter((name) => !nightly.has(name));
 /** Chores that run at once in a worker. */
 const rowsMax = 4;
 /** Two failures in a row may be one outage. */
@@ -92,7 +100,7 @@ const longRunMs = 1_000;
 const choreRows = progressRows("chores", {
   table: "chores",
   id: { column: "name", type: "text" },
-  longestWait: `CASE WHEN name = 'reconciles' THEN interval '${dayMs} ms' ELSE interval '${minuteMs} ms' END`,
+  longestWait: `CASE WHEN name IN ('reconciles', 'zone-serials') THEN interval '${dayMs} ms' ELSE interval '${minuteMs} ms' END`,
   only: `name IN (${names.map((name) => `'${name}'`).join(", ")})`,
 });
 

@@ -11,6 +11,8 @@ import { startRowLocks } from "#locks/row-locks.ts";
 import { startHeartbeat } from "#watch/heartbeat.ts";
 import { startWebhooks } from "#webhooks/machine.ts";
 import { startZones } from "#zones/machine.ts";
+import { startCatalog } from "#zones/servers/follow-catalog.ts";
+import { Notifier } from "#zones/servers/notify.ts";
 import { recordZoneSettings } from "#zones/settings.ts";
 
 export interface WorkerRole {
@@ -31,7 +33,9 @@ export async function startWorker(context: Context, databaseUrl: string): Promis
   const hosting = startHostingMachines(context, locks, nodes);
   const webhooks = startWebhooks(context, locks);
   await recordZoneSettings(context);
-  const zones = startZones(context, locks);
+  const notifier = new Notifier(context);
+  const zones = startZones(context, locks, notifier);
+  const catalog = startCatalog(context, notifier);
   const chores = await startChores(context, locks);
   const heartbeat = startHeartbeat(context, processName, () => [
     ...hosting.stepsInProgress(),
@@ -48,6 +52,7 @@ export async function startWorker(context: Context, databaseUrl: string): Promis
         hosting.close(),
         webhooks.close(),
         zones.stop(),
+        catalog.close(),
         chores.stop(),
       ]);
       await nodes.close();

@@ -34,6 +34,10 @@ export const operatorCommands: readonly CommandPart[] = [
   },
   { groups: ["ote"], load: async () => (await import("#operator/ote/ote.ts")).addOteCommand },
   { groups: ["renewals"], load: async () => (await import("#operator/renewals.ts")).addRenewalCommands },
+  {
+    groups: ["nameservers", "zones"],
+    load: async () => (await import("#operator/name-servers.ts")).addNameServerCommands,
+  },
   { groups: ["messages"], load: async () => (await import("#operator/messages.ts")).addMessageCommands },
   { groups: ["doctor"], load: async () => (await import("#operator/doctor/doctor.ts")).addDoctorCommand },
   { groups: ["alarms"], load: async () => (await import("#operator/alarms.ts")).addAlarmCommands },

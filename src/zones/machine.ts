@@ -4,6 +4,7 @@ import type { RowLocks } from "#locks/row-locks.ts";
 import { type RunningMachine, startMachine } from "#progress/engine.ts";
 import { progressRows } from "#progress/rows.ts";
 import { advanceZone } from "#zones/publish.ts";
+import type { Notifier } from "#zones/servers/notify.ts";
 
 /** Concurrent steps in a worker: they wait for name servers most of the time. */
 const zonesMax = 16;
@@ -18,12 +19,12 @@ const zoneRows = progressRows("zones", {
 });
 
 /** Runs the steps that are due until it is stopped. Does not throw. */
-export function startZones(context: Context, locks: RowLocks): RunningMachine {
+export function startZones(context: Context, locks: RowLocks, notifier: Notifier): RunningMachine {
   return startMachine(context, {
     name: "zones",
     rows: zoneRows(context),
     rowsMax: zonesMax,
     exclusion: { locks, lockClass },
-    step: (id, signal) => advanceZone(context, id, signal),
+    step: (id, signal) => advanceZone(context, id, signal, notifier),
   });
 }

@@ -4,9 +4,9 @@ import { statement } from "#db/statement.ts";
 import { nameserversKind } from "#domains/kinds/nameservers.ts";
 import { insertOrder } from "#domains/orders/place.ts";
 import { ApiError } from "#errors.ts";
-import { askSerial } from "#lib/net/name-lookups.ts";
 import { newOrderCode } from "#lib/order-code.ts";
-import type { ShownServer } from "#zones/rows.ts";
+import { askServers } from "#zones/servers/ask.ts";
+import type { Notifier } from "#zones/servers/notify.ts";
 import { zoneStates } from "#zones/states.ts";
 
 /** After a change the servers are asked again after these times, each twice the one before. */
@@ -91,7 +91,12 @@ const postponeWish = statement(
 );
 
 /** One step of the machine `zones`. */
-export async function advanceZone(context: Context, id: number, signal: AbortSignal): Promise<void> {
+export async function advanceZone(
+  context: Context,
+  id: number,
+  signal: AbortSignal,
+  notifier: Notifier,
+): Promise<void> {
   const { database, clock } = context;
   const [zone] = await database.query(zoneById, { id });
   if (!zone) return;
@@ -109,26 +114,22 @@ export async function advanceZone(context: Context, id: number, signal: AbortSig
     else await database.query(writeIdle, { id, version });
     return;
   }
-  await check(context, zone, signal);
+  await check(context, zone, signal, notifier);
 }
 
-async function check({ database, clock, zones }: Context, zone: Zone, signal: AbortSignal): Promise<void> {
+async function check(context: Context, zone: Zone, signal: AbortSignal, notifier: Notifier): Promise<void> {
+  const { database, clock } = context;
   const { id, revision, version, checks } = zone;
-  const { serial, problem: code } = await askSerial(zones, zone.domain_name, signal);
-  const answer = { serial, problem: code && `It did not answer as it should: ${code}.` };
+  const { shown: answers, isServed } = await askServers(context, zone, signal, notifier);
   const now = clock.now();
-  // The one public server has all the names, until servers are added.
-  const shown = JSON.stringify(zone.name_servers.map((name): ShownServer => ({ name, ...answer })));
-  if (answer.serial !== null && isAtLeast(answer.serial, zone.serial)) {
+  const shown = JSON.stringify(answers);
+  if (isServed) {
     await database.query(writeServed, { id, revision, now, shown });
     return;
   }
   const next = new Date(now.getTime() + Math.min(checkFirstMs * 2 ** Math.min(checks, 20), checkMsMax));
   await database.query(writeOld, { id, version, now, shown, next });
 }
-
-/** Compares serials as RFC 1982 §3.2 does. */
-export const isAtLeast = (serial: number, wanted: number): boolean => (serial - wanted) >>> 0 < 2 ** 31;
 
 /** The order is placed in the transaction that forgets the wish, so it is placed once. */
 async function orderDelegation(context: Context, zone: Zone): Promise<void> {

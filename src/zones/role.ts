@@ -5,17 +5,26 @@ import { startDnsServer } from "#dns/server.ts";
 import { systemClock } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
 import { startStatusListener } from "#lib/net/status-listener.ts";
+import { systemRandom } from "#lib/random.ts";
 import { release } from "#lib/release.ts";
+import { createSealer, parseNamedKey } from "#lib/sealed-secret.ts";
 import { startMetrics } from "#metrics/metrics.ts";
 import type { Role } from "#role.ts";
 import { createZoneFinder } from "#zones/find.ts";
+import { createFeed } from "#zones/servers/feed.ts";
 
 const queriesMax = 8;
 
 const ready = statement("dns-ready", "SELECT true AS is_there FROM zone_settings", { is_there: "bool" });
 
 /** The role `dns`: answers from the database, and writes nothing. Any number of them may run. */
-export async function startDnsRole({ databaseUrl, zones, logLevel, status: settings }: DnsConfig): Promise<Role> {
+export async function startDnsRole({
+  databaseUrl,
+  zones,
+  logLevel,
+  status: settings,
+  masterKeys,
+}: DnsConfig): Promise<Role> {
   const log = createLog("dns", logLevel);
   const database = createDatabase({
     url: databaseUrl,
@@ -25,7 +34,10 @@ export async function startDnsRole({ databaseUrl, zones, logLevel, status: setti
   });
   const { host, port, answered } = zones;
   const findZone = createZoneFinder({ database });
-  const server = await startDnsServer({ host, port, answered, findZone, clock: systemClock, log });
+  const sealer =
+    masterKeys.length > 0 ? createSealer({ keys: masterKeys.map(parseNamedKey), random: systemRandom }) : undefined;
+  const feed = sealer && createFeed({ database, sealer, clock: systemClock }, findZone);
+  const server = await startDnsServer({ host, port, answered, findZone, feed, clock: systemClock, log });
   const whyNotReady = () =>
     database.query(ready, {}).then(
       () => undefined,

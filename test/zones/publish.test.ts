@@ -8,7 +8,7 @@ import { systemClock } from "#lib/clock.ts";
 import { createLog } from "#lib/log.ts";
 import { parseRanges } from "#lib/net/address-ranges.ts";
 import { createZoneFinder } from "#zones/find.ts";
-import { isAtLeast } from "#zones/publish.ts";
+import { isAtLeast } from "#dns/serials.ts";
 import type { Scope } from "../harness/database.ts";
 import { freePorts } from "../harness/free-ports.ts";
 import { assertStatus, ourServers, startZoneStage, zoneName, zoneSettings } from "./stage.ts";
