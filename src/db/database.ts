@@ -73,6 +73,8 @@ export interface OpenDatabase extends Database {
    */
   suspend(): void;
   resume(): void;
+  /** Drops every connection: what waits on one fails, and the next call opens others. */
+  renew(): void;
 }
 
 /** Connects on first use, so it does not throw when the database is down. */
@@ -101,6 +103,12 @@ export function createDatabase(options: DatabaseOptions): OpenDatabase {
     return runWith(pool, notifier, work);
   }
 
+  function renew(): void {
+    pool.drop();
+    pool = openPool();
+    for (const pipeline of [...pipelines, notifier]) pipeline.drop();
+  }
+
   return {
     async point(statement, values) {
       requireUsable();
@@ -117,15 +125,15 @@ export function createDatabase(options: DatabaseOptions): OpenDatabase {
       if (isSuspended) return;
       isSuspended = true;
       log.warn({}, "the database does not answer: requests are refused until it does");
-      pool.drop();
-      pool = openPool();
-      for (const pipeline of [...pipelines, notifier]) pipeline.drop();
+      renew();
     },
 
     resume() {
       if (isSuspended) log.info({}, "the database answers again");
       isSuspended = false;
     },
+
+    renew,
 
     refuse(reason) {
       refusal = reason;

@@ -28,6 +28,8 @@ export interface SharedCounts {
   failures(own: RateLimiter): RateLimiter;
   /** Removes what has ended; from time to time. @throws DatabaseUnavailable */
   look(): Promise<void>;
+  /** As of the database. */
+  renew(): void;
   close(): void;
 }
 
@@ -56,6 +58,7 @@ export function openSharedCounts({ clock, statementMsMax, ...options }: SharedCo
         removed = (await database.query(removeEnded, { rows_max: removedAtOnce })).length;
       }
     },
+    renew: () => database.renew(),
     close() {
       database.close().catch(reportDefect);
     },

@@ -133,6 +133,13 @@ async function openDatabaseGuard(context: Context, config: GuardConfig): Promise
   });
   const replayGuard = createDatabaseGuard({ database, context, windowSeconds });
   const sharedCounts = openSharedCounts({ url, demands, log, clock, statementMsMax: nonceStatementMsMax });
+  // After a silence nobody knows whether a connection still leads to the database: the first request on it would wait until it fails.
+  context.listener.onReconnect(() => {
+    const isOpenStill = context.listener.aliveAsOf() !== undefined;
+    if (isOpenStill) return;
+    database.renew();
+    sharedCounts.renew();
+  });
   const { replayDir: journalDir } = config;
   let isTakenOver = false;
   const leftBehind = (isFirst: boolean, isMoved: boolean): LeftBehind => {
