@@ -3,6 +3,7 @@
  * runs. Unlike a batch (batch.ts) it never pauses, and nobody waits for it longer than 2 s, because every request needs it.
  */
 import type { OpenDatabase } from "#db/database.ts";
+import { noAnswer } from "#db/pool.ts";
 import { waitAtMost } from "#lib/clock.ts";
 import { inStatement, outsideSpans } from "#lib/measure/tracing.ts";
 import { reportDefect } from "#lib/report-defect.ts";
@@ -39,9 +40,11 @@ export function createTurnStatement<Item, Result>({ name, database, execute }: T
     );
     await waitAtMost(answerMsMax, settled);
     if (isSettled) return;
-    // The connection may never answer again; the next statement gets another one.
+    // The connection may never answer again; the next statement gets another one. Who waits behind this one has waited long enough, too.
     database.suspend();
     await settled;
+    for (const { answer } of waiting) answer.reject(noAnswer());
+    waiting = [];
     database.resume();
   }
 
