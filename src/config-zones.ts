@@ -6,7 +6,7 @@ import { parseRanges } from "#lib/net/address-ranges.ts";
 import type { Reader } from "#lib/settings.ts";
 
 export interface ZonesConfig extends ZoneSettings {
-  /** Who gets answers without a signature. */
+  /** Address ranges whose unsigned questions are answered. */
   answered: BlockList;
 }
 

@@ -40,7 +40,8 @@ export function createTurnStatement<Item, Result>({ name, database, execute }: T
     );
     await waitAtMost(answerMsMax, settled);
     if (isSettled) return;
-    // The connection may never answer again; the next statement gets another one. Who waits behind this one has waited long enough, too.
+    // The connection may never answer again, so the next statement gets another one. Items that wait behind this statement fail now:
+    // with a statement of their own, they would wait for another 2 s.
     database.suspend();
     await settled;
     for (const { answer } of waiting) answer.reject(noAnswer());

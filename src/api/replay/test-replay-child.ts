@@ -17,5 +17,5 @@ guard.reserve(keyId, "in-flight", timestamp);
 await guard.answered(keyId, "answered", timestamp);
 if (how === "jumping") clock.skip(-1);
 process.stdout.write(`${timestamp}\n`);
-// Who forgets the guard loses its folder's lock with the next garbage collection.
+// A garbage collection releases the lock of the folder when nothing refers to the guard any more.
 setInterval(() => guard.kept(), 60_000);
