@@ -2,7 +2,7 @@
 import type { Context } from "#context.ts";
 import { statement } from "#db/statement.ts";
 import { OperatorError } from "#operator-error.ts";
-import { readSets, type ShownServer } from "#zones/rows.ts";
+import { readSets, type ShownServer, withdrawn } from "#zones/rows.ts";
 import { type ZoneState, zoneStates } from "#zones/states.ts";
 
 const columns = {
@@ -89,7 +89,7 @@ export async function reportZone({ database }: ZonesContext, name: string) {
 
 const withdraw = statement(
   "operator-zone-withdraw",
-  `UPDATE zones SET state = 'Withdrawn', ends_at = NULL, withdrawn_at = $now, delegated_by = NULL, next_step_at = NULL, updated_at = $now
+  `UPDATE zones SET ${withdrawn}
    WHERE domain_name = $name AND state = 'Leaving' RETURNING id`,
   { id: "int8" },
 );

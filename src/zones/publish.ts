@@ -7,7 +7,7 @@ import { insertOrder } from "#domains/orders/place.ts";
 import { ApiError } from "#errors.ts";
 import { askSerial } from "#lib/net/name-lookups.ts";
 import { newOrderCode } from "#lib/order-code.ts";
-import type { ShownServer } from "#zones/rows.ts";
+import { type ShownServer, withdrawn } from "#zones/rows.ts";
 import { zoneStates } from "#zones/states.ts";
 
 /** After a change the servers are asked again after these times, each twice the one before. */
@@ -64,7 +64,7 @@ const writeOld = statement(
 
 const writeEnd = statement(
   "zone-end",
-  `UPDATE zones SET state = 'Withdrawn', ends_at = NULL, withdrawn_at = $now, delegated_by = NULL, next_step_at = NULL, updated_at = $now
+  `UPDATE zones SET ${withdrawn}
    WHERE id = $id AND version = $version AND state = 'Leaving'`,
   {},
 );

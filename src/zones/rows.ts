@@ -129,3 +129,7 @@ export const readSets = (to: { query: Database["query"] | Transaction["query"] }
   to.query(setsOfZone, { zone_id: zoneId });
 
 export const etagOf = ({ revision }: Pick<ZoneRow, "revision">) => `"${revision}"`;
+
+/** SQL: the columns of a zone that has ended; `$now` is a parameter. */
+export const withdrawn =
+  "state = 'Withdrawn', ends_at = NULL, withdrawn_at = $now, delegated_by = NULL, next_step_at = NULL, updated_at = $now";

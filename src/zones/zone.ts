@@ -11,7 +11,15 @@ import type { Answer, UseCase, UseCaseRequest } from "#use-case/use-case.ts";
 import { acceptedChange, changeErrors, lockOwnZone, requireVersion, writeSets } from "#zones/change.ts";
 import { awaitServed, changeShape } from "#zones/changes.ts";
 import { canonicalSets, parseSets, setsInput } from "#zones/records.ts";
-import { etagOf, findOwnName, type OwnName, type ShownServer, type ZoneRow, zoneErrors } from "#zones/rows.ts";
+import {
+  etagOf,
+  findOwnName,
+  type OwnName,
+  type ShownServer,
+  withdrawn,
+  type ZoneRow,
+  zoneErrors,
+} from "#zones/rows.ts";
 import { zoneStates } from "#zones/states.ts";
 
 const recordsMax = 5_000;
@@ -229,7 +237,7 @@ async function zoneNow(tx: Transaction, request: UseCaseRequest): Promise<ZoneRo
 
 const withdraw = statement(
   "zone-withdraw",
-  `UPDATE zones SET state = 'Withdrawn', ends_at = NULL, withdrawn_at = $now, delegated_by = NULL, next_step_at = NULL, updated_at = $now
+  `UPDATE zones SET ${withdrawn}
    WHERE id = $id`,
   {},
 );
